@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { loadSettings } from '../config/load-settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { usersModel } from '../read-models/users.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import type { MessageBus } from '../message-bus/message-bus.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -20,7 +21,7 @@ describe('the engines of a process', () => {
     const engines = await openEngines(settingsOf({ DATA_DIR }), logger, ['eventStore', 'readStore']);
     expect(Object.keys(engines)).toEqual(['eventStore', 'readStore']);
     await engines.eventStore.append('user-0x1', -1, [anEvent({ type: 'UserRegistered' })]);
-    expect(await engines.readStore.find('users-v3', {})).toEqual([]);
+    expect(await engines.readStore.find(usersModel.collections.user.name, {})).toEqual([]);
     await closeEngines(engines);
   });
 

@@ -19,6 +19,7 @@ import { SqliteKeyVault } from '../key-vault/key-vault.sqlite.ts';
 import type { KeyVault } from '../key-vault/key-vault.ts';
 import { VAULT_FILE } from '../keys/master-key.ts';
 import { shareFolder } from './folder-locks.sqlite.ts';
+import { requireSameModels } from './same-models.ts';
 import { requireWritable } from './preflight.ts';
 import type { StartingProcess } from './run-process.ts';
 import type { Logger } from 'pino';
@@ -61,7 +62,10 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
       MONGO_URL === undefined
         ? embedded(settings, 'read.db', (file) => new SqliteReadStore(file))
         : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
-    return prepared(settings, 'readStore', readStore, () => readStore.define(collections));
+    return prepared(settings, 'readStore', readStore, async () => {
+      await readStore.define(collections);
+      await requireSameModels(readStore, settings);
+    });
   },
   keyVault: async (settings, logger) => {
     const { MONGO_URL } = settings;

@@ -40,6 +40,7 @@ export class MemoryReadStore implements ReadStore {
   private readonly collections = new Map<string, Map<string, Kept>>();
   private readonly searches = new Map<string, SearchIndex>();
   private readonly stored = new Map<string, Checkpoint>();
+  private readonly digests = new Map<string, string>();
   private readonly leases = new Map<string, Lease>();
   private readonly counts = new Map<string, Counted>();
   private readonly announced = new Map<string, Map<string, string>>();
@@ -82,6 +83,12 @@ export class MemoryReadStore implements ReadStore {
         if (isOfThem(id) || isOfThem(document['userId'])) documents.delete(id);
     }
     return Promise.resolve();
+  }
+
+  keepDigest(projection: string, digest: string): Promise<string> {
+    const kept = this.digests.get(projection) ?? digest;
+    this.digests.set(projection, kept);
+    return Promise.resolve(kept);
   }
 
   position(projection: string): Promise<number> {

@@ -96,13 +96,25 @@ export class MongoReadStore implements ReadStore {
   formerCollections: ReadStore['formerCollections'] = (current) => this.former.list(current);
   removeFromFormer: ReadStore['removeFromFormer'] = (current, userIds) => this.former.remove(current, userIds);
 
+  async keepDigest(projection: string, digest: string): Promise<string> {
+    const unknown = { _id: projection, digest: { $exists: false } };
+    const kept = this.positions.updateOne(
+      unknown,
+      { $set: { digest }, $setOnInsert: { position: 0 } },
+      { upsert: true },
+    );
+    await this.database.withDeadline(kept.catch(unlessDuplicate(undefined)));
+    const stored = await this.database.withDeadline(this.positions.findOne({ _id: projection }));
+    return stored?.digest ?? digest;
+  }
+
   async position(projection: string): Promise<Position> {
     const stored = await this.database.withDeadline(this.positions.findOne({ _id: projection }));
     return stored?.position ?? 0;
   }
 
   async checkpoints(): Promise<ReadonlyMap<string, Checkpoint>> {
-    const stored = await this.database.withDeadline(this.positions.find().toArray());
+    const stored = await this.database.withDeadline(this.positions.find({}, { projection: { digest: 0 } }).toArray());
     return new Map(stored.map(({ _id, ...checkpoint }) => [_id, checkpoint]));
   }
 
@@ -215,7 +227,7 @@ export class MongoReadStore implements ReadStore {
     );
   }
 
-  private get positions(): Collection<Checkpoint & { _id: string }> {
+  private get positions(): Collection<Checkpoint & { _id: string; digest?: string }> {
     return this.database.db.collection(POSITIONS);
   }
 

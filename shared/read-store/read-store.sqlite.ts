@@ -49,9 +49,10 @@ export class SqliteReadStore implements ReadStore {
           name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
       `);
-      // Positions were once stored without an event, and without a CRC.
+      // Positions were once stored without an event, a CRC and a digest.
       this.database.addColumn('positions', 'event', 'TEXT');
       this.database.addColumn('positions', 'crc', 'INTEGER');
+      this.database.addColumn('positions', 'digest', 'TEXT');
     });
     this.points = new CountedPoints(this.database);
     this.announced = new Announcements(this.database);
@@ -88,6 +89,13 @@ export class SqliteReadStore implements ReadStore {
 
   formerCollections: ReadStore['formerCollections'] = (current) => Promise.resolve(this.former.list(current));
   removeFromFormer: ReadStore['removeFromFormer'] = (current, userIds) => this.former.remove(current, userIds);
+
+  keepDigest(projection: string, digest: string): Promise<string> {
+    const keep = this.statement(`
+      INSERT INTO positions (projection, position, crc, digest) VALUES (?, 0, ?, ?)
+      ON CONFLICT (projection) DO UPDATE SET digest = coalesce(digest, excluded.digest) RETURNING digest`);
+    return this.database.transaction(() => keep.get(projection, rowCrc([projection, 0]), digest)?.['digest'] as string);
+  }
 
   position(projection: string): Promise<number> {
     const row = this.loadPosition.get(projection);

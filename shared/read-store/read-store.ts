@@ -178,6 +178,11 @@ export interface ReadStore {
    * a member `userId`. In steps, of which some may be done when it fails; repeat it then.
    */
   removeFromFormer(current: readonly string[], userIds: readonly string[]): Promise<void>;
+  /**
+   * Keeps with the checkpoint of a projection which documents and fold it is filled by, unless that is known.
+   * @returns the digest that is kept
+   */
+  keepDigest(projection: string, digest: string): Promise<string>;
   /** Returns the position of a projection; 0 when it never ran. */
   position(projection: string): Promise<Position>;
   /** Returns the checkpoints of all projections that ever ran, by name. */

@@ -5,9 +5,9 @@ import type { ReadStore } from '../read-store.ts';
 /** More than are removed, or looked through, at once. */
 const MANY = 6_001;
 
-/** Defines what every adapter of the port does with collections that are no longer among the current ones. */
-export const formerCollectionsContract = (name: string, open: () => Promise<ReadStore>): void => {
-  describe(`former collections of a read store on ${name}`, () => {
+/** Defines what every adapter of the port does with what earlier versions left. */
+export const formerCollectionsContract = (engine: string, open: () => Promise<ReadStore>): void => {
+  describe(`what earlier versions left in a read store on ${engine}`, () => {
     let store: ReadStore;
     const [current, indexed, plain, others] = ['v2-current', 'v1-indexed', 'v1-plain', 'v1-others'];
     beforeAll(async () => {
@@ -26,14 +26,14 @@ export const formerCollectionsContract = (name: string, open: () => Promise<Read
       );
     const idsIn = async (collection: string) => (await store.find(collection, { limit: 10_000 })).map(({ id }) => id);
 
-    it('are named with the number of their documents', async () => {
+    it('names former collections with the number of their documents', async () => {
       await put(plain, [['named', { userId: 'nobody' }]]);
       const found = (await store.formerCollections([current, indexed])).filter((each) => each.name === plain);
       expect(found).toEqual([{ name: plain, documents: 1 }]);
       expect((await store.formerCollections([plain])).map((each) => each.name)).not.toContain(plain);
     });
 
-    it('lose every document of a person, by its id or its member userId, and nothing else', async () => {
+    it('removes from these every document of a person, by its id or its member userId, and nothing else', async () => {
       const documents = (userId: string): (readonly [string, JsonObject])[] =>
         Array.from({ length: MANY }, (_, at) => [`${userId}-${String(at)}`, { userId, at, text: 'x' }] as const);
       for (const collection of [current, indexed, plain]) {
@@ -52,6 +52,19 @@ export const formerCollectionsContract = (name: string, open: () => Promise<Read
       expect(await idsIn(plain)).toContain('0xother');
       expect(await idsIn(others)).toEqual(['0xother']);
       expect(await store.count(current, {})).toBe(MANY + 2);
+    });
+
+    it('keeps the first digest of a projection, which is no progress, and its position beside it', async () => {
+      const name = 'digest';
+      expect(await store.keepDigest(name, 'one')).toBe('one');
+      expect(await store.position(name)).toBe(0);
+      await store.apply(name, [], 4);
+      expect(await store.keepDigest(name, 'other')).toBe('one');
+      expect(await store.position(name)).toBe(4);
+      expect((await store.checkpoints()).get(name)).toEqual({ position: 4 });
+      await store.apply(`${name}-later`, [], 5);
+      expect(await store.keepDigest(`${name}-later`, 'other')).toBe('other');
+      expect(await store.position(`${name}-later`)).toBe(5);
     });
   });
 };
