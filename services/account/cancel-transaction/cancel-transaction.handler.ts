@@ -45,8 +45,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     const cancelled = await this.newestOf(transaction);
     const id = idOfReplacement(cancelled.submission.transactionId, 'cancelled');
     const known = await this.submissions.find(id);
-    // One that was cancelled already is answered again, until that is in a block.
-    if (!known || transaction.status !== 'submitted') requireCancellable(transaction);
+    if (!known) requireCancellable(transaction);
     const { transaction: sent, position } = known ?? (await this.cancel(id, cancelled, caller, metadata));
     return { sent: sentTransactionOf(sent), position };
   }

@@ -46,15 +46,22 @@ export const startAccountUnderFuzzing = async (folder: string) => {
   const { projector, caughtUp } = projected(foundation);
 
   let signed = 0;
-  const byApp: Caller = ({ method, path, body }) => {
+  const byApp: Caller = (sent) => {
     signed += 1;
-    if (signed % V2_EVERY !== 0) return account.appHeaders({}, app);
-    // Each signature is taken once, so no two requests have the same time.
+    return signed % V2_EVERY === 0 ? wholeBy(app, sent) : account.appHeaders({}, app);
+  };
+  const server = { ...app, signingKey: (await account.apps.createServerKey(app.id)).newKey };
+  const byServer: Caller = (sent) => {
+    signed += 1;
+    return wholeBy(server, sent);
+  };
+  /** Each signature is taken once, so no two requests have the same time. */
+  const wholeBy = (signer: typeof app, { method, path, body }: Parameters<Caller>[0]) => {
     const timestamp = String(account.clock.now() - signed);
     const bodyHash = sha256(body ?? '');
     const { apiKey } = app;
     const text = v2Text({ method, url: path, origin: ORIGIN, timestamp, apiKey, bodyHash });
-    return { 'x-api-key': apiKey, origin: ORIGIN, 'x-timestamp': timestamp, 'x-signature': account.sign(text, app) };
+    return { 'x-api-key': apiKey, origin: ORIGIN, 'x-timestamp': timestamp, 'x-signature': account.sign(text, signer) };
   };
 
   return {
@@ -63,6 +70,7 @@ export const startAccountUnderFuzzing = async (folder: string) => {
     anvil,
     bot,
     byApp,
+    byServer,
     caughtUp,
     providers: { 'oauth-a': openId, 'oauth-b': plain },
     close: async () => {

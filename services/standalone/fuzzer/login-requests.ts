@@ -17,6 +17,7 @@ export const loginRequests = (account: AccountUnderFuzzing, succeed: Succeed): V
   let made = 0;
   const another = () => (made += 1);
   return {
+    issueAppToken: { next: () => Promise.resolve({ caller: account.byServer }) },
     walletChallenge: {
       next: () => {
         const signer = wallets[another() % WALLETS]?.address ?? '';
