@@ -7,6 +7,7 @@ import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';
+import { startStopwatch } from '../testing/stopwatch.ts';
 
 const CHAIN_ID = 2484;
 const ADDRESS = `0x${'a1'.repeat(20)}`;
@@ -182,9 +183,9 @@ describe('a chain reader with several providers', () => {
 
   it('reads only the beginning of a refusal', async () => {
     wrong.lie = changing('eth_getLogs', refusing('reduc'.repeat(100_000)));
-    const askedAt = performance.now();
+    const passedMs = startStopwatch();
     await expectTruth('a range');
-    expect(performance.now() - askedAt).toBeLessThan(1_000);
+    expect(passedMs()).toBeLessThan(1_000);
   });
 
   it('asks a provider for its chain id again after it failed', async () => {
@@ -365,10 +366,9 @@ describe('a chain reader with one provider', () => {
     const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
     const asked = [patient.head(), patient.logsOfRange(1, 5, FILTER)].map((question) => question.catch(String));
     await eventually(() => node.requests === 2, 1_000, 'the node must receive the requests');
-    const closedAt = performance.now();
+    // The node answers neither, so only the reader itself can end them.
     patient.close();
     expect(await Promise.all(asked)).toEqual([expect.stringContaining('closed'), expect.stringContaining('closed')]);
-    expect(performance.now() - closedAt).toBeLessThan(200);
   });
 
   it('authenticates with the credentials of its URL, and shows no secret of the URL', async () => {

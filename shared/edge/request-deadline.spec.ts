@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { startThings } from '../testing/things-service.ts';
+import { startStopwatch } from '../testing/stopwatch.ts';
 
 /** An answer begins within 5 s; the rest is for a busy machine. */
 const ANSWERED_WITHIN_MS = 6_500;
@@ -13,7 +14,7 @@ describe('an answer', () => {
     await using things = await startThings({ environment: { RATE_LIMITS: 'off' } });
     const { eventStore, readStore, logged } = things.foundation;
     await things.post({ name: 'n' });
-    const began = performance.now();
+    const passedMs = startStopwatch();
     const slow = things.post({ name: 'n', delayMs: 5_200 });
     const made = things.made();
     const [read, position] = [eventStore.read.bind(eventStore), readStore.position.bind(readStore)];
@@ -32,7 +33,7 @@ describe('an answer', () => {
       things.ask('/health/ready'),
     ];
     const answers = await Promise.all(waiting);
-    expect(performance.now() - began).toBeLessThan(ANSWERED_WITHIN_MS);
+    expect(passedMs()).toBeLessThan(ANSWERED_WITHIN_MS);
     const codes = await Promise.all(answers.slice(0, 4).map(async (answer) => (await problemOfAnswer(answer)).code));
     expect(new Set(codes)).toEqual(new Set(['dependency_unavailable']));
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);

@@ -12,6 +12,7 @@ import { startSaslRefusingBroker } from '../testing/sasl-refusing-broker.ts';
 import { whereServer } from '../testing/servers.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { closeEngines, openEngines, type EngineName } from './engines.ts';
+import { startStopwatch } from '../testing/stopwatch.ts';
 
 const REFUSES_WITHIN_MS = 15_000;
 const PASSWORD = 'h5Qw-hush-9';
@@ -47,11 +48,11 @@ const damaged = (file: string): Environment => {
 
 /** How the start of an engine ends. */
 const refusal = async (engine: EngineName, environment: Environment) => {
-  const from = performance.now();
+  const passedMs = startStopwatch();
   const { settings } = loadSettings({ DATA_DIR, ...environment });
   const opening = openEngines(settings, pino({ level: 'silent' }), [engine]);
   const error: unknown = await opening.then(closeEngines, (reason: unknown) => reason);
-  return { error, tookMs: performance.now() - from };
+  return { error, tookMs: passedMs() };
 };
 
 /** All of them are tried at once: most of their time is waiting for what does not answer. */

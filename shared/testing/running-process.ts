@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { eventually } from './eventually.ts';
+import { startStopwatch } from './stopwatch.ts';
 
 /** Long enough for a busy machine. */
 const START_MS = 90_000;
@@ -77,9 +78,9 @@ export class RunningProcess {
 
   /** Stops it as Ctrl-C does. Returns the exit code and how long it took. */
   async stop(): Promise<{ code: number | null; tookMs: number }> {
-    const from = performance.now();
+    const passedMs = startStopwatch();
     await this.end('SIGINT');
-    return { code: this.child.exitCode, tookMs: performance.now() - from };
+    return { code: this.child.exitCode, tookMs: passedMs() };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

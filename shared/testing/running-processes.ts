@@ -6,6 +6,7 @@ import { serviceNames, type ServiceName } from '../config/services.ts';
 import { RunningProcess } from './running-process.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
 import { firstChain, portsOf, testSettings, type WholeProgram } from './whole-program.ts';
+import { startStopwatch } from './stopwatch.ts';
 
 const COMMAND_LINE = 'services/standalone/annals.js';
 
@@ -129,9 +130,9 @@ export class RunningProcesses implements WholeProgram {
 
   /** Stops these services, or all, as Ctrl-C does. Returns the exit codes and how long it took. */
   async stop(...names: ServiceName[]): Promise<{ codes: (number | null)[]; tookMs: number }> {
-    const from = performance.now();
+    const passedMs = startStopwatch();
     const ends = await Promise.all(this.running(names).map(({ process }) => process.stop()));
-    return { codes: ends.map(({ code }) => code), tookMs: performance.now() - from };
+    return { codes: ends.map(({ code }) => code), tookMs: passedMs() };
   }
 
   get logs(): string {

@@ -104,10 +104,12 @@ describe('debug_bundler_*', () => {
       HAPPENS_WITHIN_MS,
       'a bundle must be asked for',
     );
+    await eventually(() => rpc.nodeHasNewestBundle(), HAPPENS_WITHIN_MS, 'the node must have the newest bundle');
     await sends.mine(1);
     const transactionHash = await asked;
     expect(transactionHash).not.toBeNull();
     expect(transactionHash).not.toBe(first);
+    await eventually(() => rpc.nodeHasNewestBundle(), HAPPENS_WITHIN_MS, 'the node must have the newest bundle');
     await sends.mine(1);
     expect(await includedBy(second)).toMatchObject({ transactionHash });
   });

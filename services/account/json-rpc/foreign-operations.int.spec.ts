@@ -97,7 +97,7 @@ describe('operations that are not known to behave', () => {
     const { contractAddress } = await sentByAnvil({ data, gas: quantity(5_000_000) });
     return checksumAddress((contractAddress as string).slice(2));
   };
-  /** Waits until these bundles, and no others, are signed of these operations. Blocks come one by one. */
+  /** Waits until these bundles, and no others, are signed of these operations, and sent. Blocks come one by one. */
   const bundled = async (operations: readonly UserOperation[], expected: readonly (readonly UserOperation[])[]) => {
     const wanted = expected.map((bundle) => bundle.map(hashOf));
     await eventually(
@@ -106,6 +106,7 @@ describe('operations that are not known to behave', () => {
       `there must be ${String(wanted.length)} bundles`,
     );
     expect(await rpc.bundlesOf(operations)).toEqual(wanted);
+    await eventually(() => rpc.nodeHasNewestBundle(), HAPPENS_WITHIN_MS, 'the node must have the newest bundle');
   };
   /** A bundle that no block has yet, so that what follows waits. */
   const busy = async (): Promise<UserOperation> => {

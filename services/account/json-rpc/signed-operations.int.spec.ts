@@ -45,9 +45,9 @@ describe('an operation that came signed', () => {
   };
   const bundled = (one: UserOperation) =>
     eventually(
-      async () => (await rpc.bundlesOf([one])).length > 0,
+      async () => (await rpc.bundlesOf([one])).length > 0 && (await rpc.nodeHasNewestBundle()),
       HAPPENS_WITHIN_MS,
-      'the operation must be in a bundle',
+      'the operation must be in a bundle that the node has',
     );
 
   it.each<[string, Partial<UserOperation>]>([

@@ -4,6 +4,7 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { MailServerUnderTest } from '../testing/mail-server.smtp.ts';
 import { emailCalls, sessionOf, someone } from '../testing/one-time-passwords.ts';
+import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
 const folder = temporaryFolder();
 const key = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');
@@ -46,9 +47,9 @@ describe('email by a mail server', () => {
 
   it('is refused in time, with when to ask again, when the server takes nothing, hangs or is gone', async () => {
     const refusal = async () => {
-      const began = performance.now();
+      const passedMs = startStopwatch();
       const problem = await problemOfAnswer(await calls.request(someone()));
-      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(passedMs()).toBeLessThan(5_000);
       return problem;
     };
     const expected = { status: 503, code: 'dependency_unavailable' };

@@ -10,6 +10,7 @@ import { projectInto } from '../../../shared/testing/project.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
 const folder = temporaryFolder();
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
@@ -75,9 +76,9 @@ describe('the status of the account service', () => {
     const position = readStore.position.bind(readStore);
     eventStore.head = () => new Promise(() => undefined);
     readStore.position = () => Promise.reject(new Error('down'));
-    const began = performance.now();
+    const passedMs = startStopwatch();
     const status = await (await account.ask('/universal-account')).json();
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(passedMs()).toBeLessThan(2_000);
     expect(status).toMatchObject({ status: 'degraded', dependencies: { eventStore: 'down', readStore: 'down' } });
     expect((await account.ask('/health/ready')).status).toBe(503);
     expect((await account.ask('/health/live')).status).toBe(200);

@@ -140,19 +140,31 @@ export class RpcUnderTest {
 
   /** Returns the bundles that were signed, in order: the hashes of the operations of each, of those that are given. */
   async bundlesOf(operations: readonly UserOperation[]): Promise<string[][]> {
-    const { entryPoint, executors } = this.sends.prepared;
+    const { entryPoint } = this.sends.prepared;
     const byId = new Map(
       operations.map((operation) => {
         const hash = userOpHash(operation, entryPoint, Anvil.chainId);
         return [idOfOperation(Anvil.chainId, entryPoint, hash), hash] as const;
       }),
     );
-    const streams = executors.map((executor) =>
+    const signed = await this.signedBundles();
+    const hashes = signed.map(({ data }) => (data['operations'] as string[]).flatMap((id) => byId.get(id) ?? []));
+    return hashes.filter((bundle) => bundle.length > 0);
+  }
+
+  /** Whether the node has the newest signed bundle: it is signed and stored first, so a block made between has it not. */
+  async nodeHasNewestBundle(): Promise<boolean> {
+    const newest = (await this.signedBundles()).at(-1);
+    const hash = newest?.data['transactionHash'];
+    return hash !== undefined && (await this.sends.anvil.call('eth_getTransactionByHash', hash)) !== null;
+  }
+
+  /** The events of all executors, in the order of the store. */
+  private async signedBundles() {
+    const streams = this.sends.prepared.executors.map((executor) =>
       this.sends.foundation.eventStore.read(executorStream(Anvil.chainId, executor)),
     );
     const events = (await Promise.all(streams)).flat().sort((a, b) => a.position - b.position);
-    const signed = events.filter(({ type }) => type === 'BundleSigned');
-    const hashes = signed.map(({ data }) => (data['operations'] as string[]).flatMap((id) => byId.get(id) ?? []));
-    return hashes.filter((bundle) => bundle.length > 0);
+    return events.filter(({ type }) => type === 'BundleSigned');
   }
 }

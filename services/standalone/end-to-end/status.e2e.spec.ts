@@ -181,9 +181,11 @@ describe('the status of a registered event, asked of an event catcher that follo
       ({ state, lastError }) => state === 'failed' && lastError !== null,
       'the outage must be told',
     );
-    const [here, there] = await statuses(TOKEN);
-    expect(here?.lastError).not.toContain('127.0.0.2');
-    expect(there?.lastError).toBe(here?.lastError);
+    for (const { lastError } of await statuses(TOKEN)) {
+      // Each process tries to follow the chain, and tells which of its own requests failed last.
+      expect(lastError).toMatch(/ of chain 2484: provider 1: /);
+      expect(lastError).not.toContain('127.0.0.2');
+    }
     provider.answer = (_body, honest) => honest();
     await eventuallyBoth(
       TOKEN,
