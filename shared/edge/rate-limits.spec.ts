@@ -40,6 +40,21 @@ describe('rate limits', () => {
     }
   });
 
+  it('bound the bytes that the commands of a caller store in a day, and nobody else', async () => {
+    const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 4_000, seconds: 86_400 } });
+    await using own = await startThings({ environment: { RATE_LIMITS } });
+    const post = async (name: string, sub: string) =>
+      own.post({ name }, { authorization: `Bearer ${await own.tokens.accessToken({ claims: { sub } })}` });
+    // 1,000 for each command, and its body.
+    expect((await post('n', 'usr_writer')).status).toBe(201);
+    expect((await post('x'.repeat(200), 'usr_writer')).status).toBe(201);
+    expect((await post('n', 'usr_writer')).status).toBe(201);
+    const problem = await problemOfAnswer(await post('x'.repeat(200), 'usr_writer'));
+    expect(problem).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('may store is used up') });
+    expect(problem.retryAfter).toBeGreaterThan(80_000);
+    expect((await post('n', 'usr_other')).status).toBe(201);
+  });
+
   it('have the defaults and the names of section 9 of the interface', () => {
     const texts = Object.entries(rateLimits).map(
       ([name, limit]) =>
