@@ -56,6 +56,8 @@ const whileFollowed = async ({ readStore }: Stores, work: () => Promise<void>) =
   const logger = createLogger({ LOG_LEVEL: 'silent', NODE_ENV: 'production' });
   const loop = announcing({ kind: CATCHERS_KIND, id: 'one', readStore, logger, describe: describeCatcher });
   loop.start();
+  // Another spec of the same process may have left one.
+  process.exitCode = undefined;
   try {
     await work();
   } finally {
