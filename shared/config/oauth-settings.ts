@@ -1,12 +1,11 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+import { isLoopback } from '../primitives/loopback.ts';
 
 /** Tokens and secrets travel to it. Nobody but who has this machine can listen in on its loopback. */
 const providerUrl = z.string().refine((text) => {
   const { protocol, hostname, username, password, hash } = URL.parse(text) ?? { protocol: '' };
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname ?? ''));
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname ?? ''));
   return isSafe && [username, password, hash].every((part) => part === '');
 }, 'is not an https URL, or has a user name or a fragment');
 

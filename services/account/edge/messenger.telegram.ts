@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { MESSENGER_ID } from '../../../schemas/http/one-time-password-routes.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import { nodeErrorCode } from '../../../shared/errors/node-error-code.ts';
+import { isLoopback } from '../../../shared/primitives/loopback.ts';
 import type { Messenger, MessengerMessage } from './messenger.ts';
 import { SenderRefused } from './sender-refused.ts';
 import { Undeliverable } from './undeliverable.ts';
 
 const ANSWER_WITHIN_MS = 3_000;
-const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const answerSchema = z.object({
   ok: z.boolean(),
@@ -62,7 +62,7 @@ export class TelegramMessenger implements Messenger {
 /** Buttons with other URLs are refused by the Bot API. */
 const takesButton = (url: string): boolean => {
   const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' && !LOCAL_HOSTS.has(hostname);
+  return protocol === 'https:' && !isLoopback(hostname);
 };
 
 const textAndButton = ({ text, button }: MessengerMessage): object => {

@@ -10,6 +10,7 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { isAborted } from '../../../shared/primitives/is-aborted.ts';
+import { isLoopback } from '../../../shared/primitives/loopback.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BackfillBounds, type BoundsOfBackfill } from './backfill-bounds.ts';
 import type { ChainShares } from './chain-shares.ts';
@@ -130,4 +131,4 @@ const publicReason = (failure: unknown): string | null => {
   return isOfChain && failure instanceof Error ? failure.message : OWN_FAILURE;
 };
 
-const isOfThisMachine = (url: string): boolean => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+const isOfThisMachine = (url: string): boolean => isLoopback(new URL(url).hostname);
