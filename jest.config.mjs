@@ -10,17 +10,12 @@ export const project = (config) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.annals/'],
-  setupFilesAfterEnv: ['<rootDir>/shared/tooling/retries-setup.mjs'],
   ...config,
 });
 
 /** @param {Parameters<typeof project>[0]} config */
 const endToEnd = (config) =>
-  project({
-    runner: '<rootDir>/shared/tooling/serial-runner.mjs',
-    setupFilesAfterEnv: ['retries', 'end-to-end'].map((name) => `<rootDir>/shared/tooling/${name}-setup.mjs`),
-    ...config,
-  });
+  project({ setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.mjs'], ...config });
 
 export default {
   // On two cores jest would take one, its own process: most specs wait more than they work.

@@ -1,23 +1,14 @@
-/** The longest file of the fault tests, which takes as long as a third of all others. */
-const LONGEST = 'faults.e2e.spec';
+/**
+ * Each is a jest of its own, and both run at the same time: the specs of whole systems wait for processes, chains and
+ * servers, while the others compute. In one jest with as many workers, the slow specs would fill all of them at last.
+ */
+const jobs = [
+  { name: 'systems', args: ['--selectProjects', 'end-to-end', 'faults'] },
+  { name: 'others', args: ['--ignoreProjects', 'end-to-end', 'faults'] },
+];
+
 /** A spec that fails may leave a process behind, for which jest would wait. */
 const END = '--forceExit';
-
-/**
- * The jobs of jest, each a process of its own; those of a line run one after the other, beside those of the other line, so
- * that both take about as long. The fault tests spend most of their time waiting for servers that are down, and stop only
- * their own servers.
- */
-const lines = [
-  [
-    { name: 'faults', args: [LONGEST, '--selectProjects', 'faults', END] },
-    { name: 'end-to-end', args: ['--selectProjects', 'end-to-end', END] },
-  ],
-  [
-    { name: 'others', args: ['--ignoreProjects', 'faults', 'end-to-end', END] },
-    { name: 'other faults', args: ['--testPathIgnorePatterns', LONGEST, '--selectProjects', 'faults', END] },
-  ],
-];
 
 const COUNTS_LINE = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/;
 /** Lines of jest's closing summary, which are printed again when all jobs have ended. */
@@ -44,7 +35,7 @@ export const runSpecJobs = async ({ run, print }) => {
     const summary = [];
     /** @type {Counts} if jest ends without a line of counts */
     let counts = { passed: 0, failed: 1, skipped: 0 };
-    const code = await run(args, (line) => {
+    const code = await run([...args, END], (line) => {
       const [, passed, failed, skipped = 0] = COUNTS_LINE.exec(line) ?? [];
       if (passed !== undefined) counts = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
       else print(`${name} | ${line}`);
@@ -54,12 +45,7 @@ export const runSpecJobs = async ({ run, print }) => {
     const text = [`\n${name}: exit code ${String(code)} after ${seconds} s`, ...summary].join('\n');
     return { code, counts, text };
   };
-  const ofEachLine = lines.map(async (jobs) => {
-    const ended = [];
-    for (const job of jobs) ended.push(await runJob(job));
-    return ended;
-  });
-  const results = (await Promise.all(ofEachLine)).flat();
+  const results = await Promise.all(jobs.map(runJob));
   for (const { text } of results) print(text);
   /** @param {keyof Counts} name */
   const sum = (name) => results.reduce((total, { counts }) => total + counts[name], 0);

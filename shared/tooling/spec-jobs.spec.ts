@@ -3,11 +3,7 @@ import { runSpecJobs } from './spec-jobs.mjs';
 
 type Output = readonly [lines: readonly string[], code?: number];
 
-const nameOf = (args: readonly string[]): string => {
-  if (args.includes('--ignoreProjects')) return 'others';
-  if (args.includes('end-to-end')) return 'end-to-end';
-  return args.includes('--testPathIgnorePatterns') ? 'other faults' : 'faults';
-};
+const nameOf = (args: readonly string[]): string => (args.includes('--ignoreProjects') ? 'others' : 'systems');
 
 /** Runs the jobs, of which each prints that two specs passed, or what is given; returns what is printed, and how they ran. */
 const run = async (outputs: Readonly<Record<string, Output>> = {}) => {
@@ -32,49 +28,42 @@ describe('the spec jobs', () => {
   it('print each line with the name of its job, then each summary again, then the sum of the counts', async () => {
     const summary = ['Test Suites: 2 passed, 2 total', 'Tests:       9 passed, 9 total', 'Time:        3.5 s'];
     const { code, printed } = await run({
-      faults: [['20 of 20 kills', ...summary, '6 passed, 0 failed']],
+      systems: [['20 of 20 kills', ...summary, '6 passed, 0 failed']],
       others: [['9 passed, 0 failed, 1 skipped']],
     });
     expect(code).toBe(0);
     expect(printed).toEqual([
-      'faults | 20 of 20 kills',
-      ...summary.map((line) => `faults | ${line}`),
+      'systems | 20 of 20 kills',
+      ...summary.map((line) => `systems | ${line}`),
       '',
-      'faults: exit code 0 after 0 s',
+      'systems: exit code 0 after 0 s',
       ...summary,
-      '',
-      'end-to-end: exit code 0 after 0 s',
       '',
       'others: exit code 0 after 0 s',
       '',
-      'other faults: exit code 0 after 0 s',
-      '',
-      '19 passed, 0 failed, 1 skipped',
+      '15 passed, 0 failed, 1 skipped',
     ]);
   });
 
-  it('run in two lines at the same time', async () => {
+  it('run at the same time', async () => {
     const { ran } = await run();
-    const at = (step: string) => ran.indexOf(step);
-    expect(at('others begins')).toBeLessThan(at('faults ends'));
-    expect(at('end-to-end begins')).toBeGreaterThan(at('faults ends'));
-    expect(at('other faults begins')).toBeGreaterThan(at('others ends'));
+    expect(ran).toEqual(['systems begins', 'others begins', 'systems ends', 'others ends']);
   });
 
   it('fail when one of them fails, and name the failed file once', async () => {
     const { code, printed } = await run({ others: [['FAIL unit shared/a.spec.ts', '8 passed, 1 failed'], 1] });
     expect(code).toBe(1);
     expect(printed.filter((line) => line === 'FAIL unit shared/a.spec.ts')).toHaveLength(1);
-    expect(printed.at(-1)).toBe('14 passed, 1 failed');
+    expect(printed.at(-1)).toBe('10 passed, 1 failed');
   });
 
   it('count a job whose process crashed as one failure', async () => {
     const { code, printed } = await run({ others: [['out of memory'], 134] });
     expect(code).toBe(1);
-    expect(printed.at(-1)).toBe('6 passed, 1 failed');
+    expect(printed.at(-1)).toBe('2 passed, 1 failed');
   });
 
   it('fail when jest exits with an error although no test failed', async () => {
-    expect((await run({ 'end-to-end': [['3 passed, 0 failed'], 1] })).code).toBe(1);
+    expect((await run({ systems: [['3 passed, 0 failed'], 1] })).code).toBe(1);
   });
 });
