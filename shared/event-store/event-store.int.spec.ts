@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
+import { reportDamage } from '../primitives/damage/damaged-files.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
 import { TestClock } from '../testing/test-foundation.ts';
@@ -103,6 +104,23 @@ describe('event store on SQLite, beside other connections', () => {
     expect(await after.head()).toBe(position);
     expect(await after.read('test-kept')).toHaveLength(2);
     await after.close();
+  });
+
+  it('deletes no event because the disk changed when or which one is to be forgotten', async () => {
+    const [file, clock] = [aFile(), new TestClock()];
+    const store = new SqliteEventStore(file, clock);
+    await store.append('test-kept', -1, [anEvent()]);
+    await store.append('test-forgotten', -1, [anEvent()], { seconds: 90_000 });
+    await store.append('test-newest', -1, [anEvent()]);
+    const disk = new DatabaseSync(file);
+    disk.exec('UPDATE forgotten_events SET position = 1');
+    disk.close();
+    const said = Promise.withResolvers<string>();
+    reportDamage(said.resolve);
+    clock.time += 90_000_001;
+    expect(await said.promise).toContain(`${file} is damaged`);
+    expect(await store.read('test-kept')).toHaveLength(1);
+    await store.close();
   });
 
   it('forgets after 25 hours, also what another process appended, and never the newest event', async () => {

@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Clock } from '../primitives/clock.ts';
+import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
 import { LIMIT, type SqliteDatabase } from '../primitives/database.sqlite.ts';
 
 /** How often events that are kept for a time are looked for, and how many are deleted in one go. */
@@ -28,10 +29,12 @@ export class ForgottenEvents {
         at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (at, position)
       ) STRICT, WITHOUT ROWID;
     `);
+      // Rows had no CRC once.
+      database.addColumn('forgotten_events', 'crc', 'INTEGER');
     });
-    this.insert = database.prepare('INSERT INTO forgotten_events (at, position) VALUES (?, ?)');
+    this.insert = database.prepare('INSERT INTO forgotten_events (at, position, crc) VALUES (?, ?, ?)');
     this.due = database.prepare(
-      `SELECT at, position FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at ${LIMIT}`,
+      `SELECT at, position, crc FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at ${LIMIT}`,
     );
     this.deleteEvent = database.prepare('DELETE FROM events WHERE position = ?');
     this.remove = database.prepare('DELETE FROM forgotten_events WHERE at = ? AND position = ?');
@@ -40,7 +43,7 @@ export class ForgottenEvents {
 
   /** Within the transaction that stores the event. @param at Unix ms from which on it is deleted */
   add(at: number, position: number): void {
-    this.insert.run(at, position);
+    this.insert.run(at, position, rowCrc([at, position]));
   }
 
   close(): void {
@@ -63,14 +66,20 @@ export class ForgottenEvents {
       const due = this.due.all(this.clock.now(), this.newest(), FORGET_EVENTS_MAX);
       if (due.length === 0) return 0;
       await this.database.transaction(() => {
-        for (const { at = null, position = null } of due) {
+        for (const { at = null, position = null, crc } of due) {
+          // Else it could be another event that is deleted.
+          this.database.requireRow(
+            [at, position],
+            crc,
+            `the time at which the event at ${String(position)} is deleted`,
+          );
           this.deleteEvent.run(position);
           this.remove.run(at, position);
         }
       });
       return due.length;
     } catch {
-      // The file is locked, or the disk is full, which appends report. It is tried again.
+      // The file is locked, or the disk is full, which appends report; or it is damaged, which is said. It is tried again.
       return 0;
     }
   }

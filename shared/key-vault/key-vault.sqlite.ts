@@ -40,7 +40,7 @@ export class SqliteKeyVault implements KeyVault {
       ) STRICT;
     `);
       // Rows had no CRC once.
-      this.database.addColumn('keys', 'crc', 'INTEGER');
+      for (const table of ['keys', 'identity']) this.database.addColumn(table, 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare('INSERT INTO keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
@@ -49,9 +49,11 @@ export class SqliteKeyVault implements KeyVault {
     this.replace = prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)');
     this.page = prepare(`SELECT ${COLUMNS} FROM keys WHERE id > ? ORDER BY id ${LIMIT}`);
     this.selectIdentity = prepare(
-      'SELECT vault_id AS vaultId, check_value AS "check", is_rewrapping AS isRewrapping FROM identity',
+      'SELECT vault_id AS vaultId, check_value AS "check", is_rewrapping AS isRewrapping, crc FROM identity',
     );
-    this.replaceIdentity = prepare('INSERT OR REPLACE INTO identity VALUES (1, ?, ?, ?)');
+    this.replaceIdentity = prepare(
+      'INSERT OR REPLACE INTO identity (only, vault_id, check_value, is_rewrapping, crc) VALUES (1, ?, ?, ?, ?)',
+    );
     // A key whose id the disk changed would not be found, and so not be checked, later.
     for (const row of this.page.iterate('', CHECKED_KEYS_MAX)) this.toKey(row);
   }
@@ -63,7 +65,8 @@ export class SqliteKeyVault implements KeyVault {
   identify(identity: VaultIdentity, checkBefore: string | undefined): Promise<VaultIdentity> {
     return this.transaction(() => {
       const { vaultId, check, isRewrapping } = identity;
-      if (this.readIdentity()?.check === checkBefore) this.replaceIdentity.run(vaultId, check, isRewrapping ? 1 : 0);
+      const row = [vaultId, check, isRewrapping ? 1 : 0];
+      if (this.readIdentity()?.check === checkBefore) this.replaceIdentity.run(...row, rowCrc(row));
       const stored = this.readIdentity();
       if (!stored) throw foreignCheck();
       return stored;
@@ -136,8 +139,11 @@ export class SqliteKeyVault implements KeyVault {
   }
 
   private readIdentity(): VaultIdentity | undefined {
-    const row = this.selectIdentity.get() as { vaultId: string; check: string; isRewrapping: number } | undefined;
-    return row && { ...row, isRewrapping: row.isRewrapping === 1 };
+    const row = this.selectIdentity.get();
+    if (!row) return undefined;
+    const { vaultId = null, check = null, isRewrapping = null, crc } = row;
+    this.database.requireRow([vaultId, check, isRewrapping], crc, 'what tells this vault from others');
+    return { vaultId: vaultId as string, check: check as string, isRewrapping: isRewrapping === 1 };
   }
 
   private addOne({ id, sealed, createdAt }: NewVaultKey): VaultKey {

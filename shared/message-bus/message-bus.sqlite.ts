@@ -35,6 +35,11 @@ interface BatchSpan {
   newest: number;
 }
 
+interface StoredRecords {
+  partition: number;
+  records: string | Uint8Array;
+}
+
 /** Where the messages since a time begin. */
 interface Since {
   offset: number;
@@ -53,11 +58,10 @@ export class SqliteMessageBus implements MessageBus {
   private readonly insert: StatementSync;
   private readonly forget: StatementSync;
   private readonly from: StatementSync;
-  private readonly spanFrom: StatementSync;
-  private readonly ends: StatementSync;
+  private readonly before: StatementSync;
+  private readonly lastOf: StatementSync;
   private readonly newestOffset: StatementSync;
   private readonly newestOf: StatementSync;
-  private readonly timeBefore: StatementSync;
   private readonly prunedAt = new Map<string, number>();
 
   constructor(
@@ -76,18 +80,16 @@ export class SqliteMessageBus implements MessageBus {
       ) STRICT;
       CREATE INDEX IF NOT EXISTS batches_by_partition ON batches (topic, "partition");
     `);
-      // Batches had no CRC once.
+      // Batches and topics had no CRC once.
       this.database.addColumn('batches', 'crc', 'INTEGER');
+      this.database.addColumn('topics', 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     const inPartition = 'FROM batches WHERE topic = ? AND "partition" = ?';
     this.from = prepare(`SELECT ${BATCH_COLUMNS} ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
-    this.spanFrom = prepare(`SELECT first, last, newest ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
-    this.timeBefore = prepare(`SELECT newest ${inPartition} AND last < ? ORDER BY last DESC LIMIT 1`);
+    this.before = prepare(`SELECT ${BATCH_COLUMNS} ${inPartition} AND last < ? ORDER BY last DESC LIMIT 1`);
     this.newestOf = prepare(`SELECT ${BATCH_COLUMNS} FROM batches WHERE topic = ? ORDER BY last DESC LIMIT 1`);
-    this.ends = prepare(
-      `SELECT (SELECT first ${inPartition} ORDER BY last LIMIT 1) AS first, (SELECT max(last) ${inPartition}) AS last`,
-    );
+    this.lastOf = prepare(`SELECT max(last) AS last ${inPartition}`);
     this.newestOffset = prepare("SELECT seq FROM sqlite_sequence WHERE name = 'batches'");
     this.forget = prepare('DELETE FROM batches WHERE topic = ? AND "partition" = ? AND last < ?');
     this.insert = prepare(`INSERT INTO batches (${BATCH_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
@@ -95,17 +97,27 @@ export class SqliteMessageBus implements MessageBus {
       new FormerMessages(this.database).moveTo((topic, partition, messages) => {
         this.store(topic, partition, messages);
       });
+      this.requireOffsets();
     });
   }
 
   async createTopics(topics: readonly Topic[]): Promise<void> {
-    const add = this.database.prepare('INSERT INTO topics VALUES (?, ?) ON CONFLICT DO NOTHING');
-    const find = this.database.prepare('SELECT partitions FROM topics WHERE name = ?');
+    const add = this.database.prepare(
+      'INSERT INTO topics (name, partitions, crc) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    );
+    const all = this.database.prepare('SELECT name, partitions, crc FROM topics');
     await this.database.transaction(() => {
-      for (const topic of topics.map((one) => this.configured(one))) {
-        add.run(topic.name, topic.partitions);
-        const existing = find.get(topic.name)?.['partitions'] as number;
-        if (existing !== topic.partitions) throw partitionsDiffer(topic, existing);
+      const configured = topics.map((one) => this.configured(one));
+      for (const { name, partitions } of configured) add.run(name, partitions, rowCrc([name, partitions]));
+      const stored = new Map<unknown, number>();
+      // Also those that nobody asked for: one of another name than before would seem to be missing.
+      for (const { name = null, partitions = null, crc } of all.all()) {
+        this.database.requireRow([name, partitions], crc, `the topic ${String(name)}`);
+        stored.set(name, partitions as number);
+      }
+      for (const topic of configured) {
+        const existing = stored.get(topic.name);
+        if (existing !== undefined && existing !== topic.partitions) throw partitionsDiffer(topic, existing);
       }
     });
   }
@@ -199,10 +211,9 @@ export class SqliteMessageBus implements MessageBus {
 
   /** @returns also the end of all partitions together, which no offset exceeds */
   private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number; end: number } {
-    const { first, last } = this.ends.get(name, partition, name, partition) as Record<string, number | null>;
     const { newest } = this;
-    const latest = (last ?? newest) + 1;
-    return { earliest: first ?? latest, latest, end: newest + 1 };
+    const latest = ((this.lastOf.get(name, partition)?.['last'] as number | null) ?? newest) + 1;
+    return { earliest: this.spanFrom(name, partition, 0)?.first ?? latest, latest, end: newest + 1 };
   }
 
   /** Bisects: messages are published in the order of their timestamps, or nearly. */
@@ -212,7 +223,8 @@ export class SqliteMessageBus implements MessageBus {
     let high = latest;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const span = this.spanFrom.get(topic.name, partition, middle) as unknown as BatchSpan;
+      const span = this.spanFrom(topic.name, partition, middle);
+      if (!span) break;
       if (span.newest < time) low = span.last + 1;
       else high = Math.min(middle, span.first);
     }
@@ -225,6 +237,12 @@ export class SqliteMessageBus implements MessageBus {
   private batchFrom(name: string, partition: number, offset: number): BusMessage[] {
     const row = this.from.get(name, partition, offset);
     return row ? this.recordsOf(row) : [];
+  }
+
+  /** The batch in which this offset is, or which comes next. */
+  private spanFrom(name: string, partition: number, offset: number): BatchSpan | undefined {
+    const row = this.from.get(name, partition, offset);
+    return row && this.whole(row);
   }
 
   private prune(topic: Topic): void {
@@ -251,14 +269,27 @@ export class SqliteMessageBus implements MessageBus {
 
   /** What lies before a gap is kept until the messages after the gap are too old as well. */
   private isAfterGap({ name }: Topic, partition: number, { offset, batch, at }: Since, newest: number): boolean {
-    const before = batch[at - 1]?.timestamp ?? this.timeBefore.get(name, partition, offset)?.['newest'];
-    return typeof before === 'number' && (batch[at]?.timestamp ?? newest) - before > GAP_MAX_MS;
+    const row = at > 0 ? undefined : this.before.get(name, partition, offset);
+    const before = batch[at - 1]?.timestamp ?? (row && this.whole(row).newest);
+    return before !== undefined && (batch[at]?.timestamp ?? newest) - before > GAP_MAX_MS;
   }
 
-  private recordsOf({ crc, ...row }: Record<string, SQLOutputValue>): BusMessage[] {
+  private recordsOf(row: Record<string, SQLOutputValue>): BusMessage[] {
+    const { records, partition } = this.whole(row);
+    return decodeBatch(records, partition);
+  }
+
+  /** @throws Refusal dependency_unavailable if a batch is not as it was written */
+  private whole({ crc, ...row }: Record<string, SQLOutputValue>): BatchSpan & StoredRecords {
     const { last = null, first = null, topic = null, partition = null, newest = null, records = null } = row;
     const values = [last, first, topic, partition, newest, records] as SQLInputValue[];
     this.database.requireRow(values, crc, `the batch that ends at offset ${String(last)}`);
-    return decodeBatch(records as string | Uint8Array, partition as number);
+    return row as unknown as BatchSpan & StoredRecords;
+  }
+
+  /** Where SQLite keeps the newest offset nobody may have changed it: one that was given would be given again. */
+  private requireOffsets(): void {
+    const last = this.database.prepare('SELECT max(last) AS last FROM batches').get()?.['last'] as number | null;
+    if (last !== null && last > this.newest) throw this.database.damage('its newest offset is not as it was written');
   }
 }

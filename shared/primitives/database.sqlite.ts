@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BroadcastChannel } from 'node:worker_threads';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { Backoff } from './backoff.ts';
 import { damageIn, damageLine } from './damage/damaged-files.ts';
@@ -271,8 +272,9 @@ export class SqliteDatabase {
 /** Whether another process has the database locked. */
 export const isBusy = (error: unknown): boolean => codeOf(error) === SQLITE_BUSY;
 
-/** Whether SQLite found the file damaged. */
-export const isCorrupt = (error: unknown): boolean => [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(error) ?? 0);
+/** Whether SQLite found the file damaged, or Node a number in it that nobody has written: it is too large for one. */
+export const isCorrupt = (error: unknown): boolean =>
+  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(error) ?? 0) || nodeErrorCode(error) === 'ERR_OUT_OF_RANGE';
 
 const codeOf = (error: unknown): number | undefined =>
   typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;

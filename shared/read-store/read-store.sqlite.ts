@@ -49,10 +49,11 @@ export class SqliteReadStore implements ReadStore {
           name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
       `);
-      // Positions were once stored without an event, a CRC and a digest.
+      // Positions were once stored without an event, a digest and a CRC of each.
       this.database.addColumn('positions', 'event', 'TEXT');
       this.database.addColumn('positions', 'crc', 'INTEGER');
       this.database.addColumn('positions', 'digest', 'TEXT');
+      this.database.addColumn('positions', 'digest_crc', 'INTEGER');
     });
     this.points = new CountedPoints(this.database);
     this.announced = new Announcements(this.database);
@@ -79,7 +80,7 @@ export class SqliteReadStore implements ReadStore {
       const byCollection = Map.groupBy(changes, ({ collection }) => collection);
       for (const [name, ofCollection] of byCollection) this.collection(name).put(ofCollection);
       const crc = rowCrc([projection, position]);
-      this.savePosition.run(projection, position, event ? JSON.stringify(event) : null, crc);
+      this.savePosition.run(projection, position, event ? placeText(event) : null, crc);
     });
   }
 
@@ -92,9 +93,16 @@ export class SqliteReadStore implements ReadStore {
 
   keepDigest(projection: string, digest: string): Promise<string> {
     const keep = this.statement(`
-      INSERT INTO positions (projection, position, crc, digest) VALUES (?, 0, ?, ?)
-      ON CONFLICT (projection) DO UPDATE SET digest = coalesce(digest, excluded.digest) RETURNING digest`);
-    return this.database.transaction(() => keep.get(projection, rowCrc([projection, 0]), digest)?.['digest'] as string);
+      INSERT INTO positions (projection, position, crc, digest, digest_crc) VALUES (?, 0, ?, ?, ?)
+      ON CONFLICT (projection) DO UPDATE SET digest = coalesce(digest, excluded.digest),
+        digest_crc = iif(digest IS NULL, excluded.digest_crc, digest_crc)
+      RETURNING digest, digest_crc`);
+    return this.database.transaction(() => {
+      const row = keep.get(projection, rowCrc([projection, 0]), digest, rowCrc([projection, digest]));
+      const kept = row?.['digest'] as string;
+      this.database.requireRow([projection, kept], row?.['digest_crc'], `the digest of ${projection}`);
+      return kept;
+    });
   }
 
   position(projection: string): Promise<number> {
@@ -110,7 +118,7 @@ export class SqliteReadStore implements ReadStore {
           projection as string,
           {
             position: this.positionIn(projection as string, row),
-            ...(typeof event === 'string' && { event: JSON.parse(event) as EventPlace }),
+            ...(typeof event === 'string' && { event: this.placeIn(projection as string, event) }),
           },
         ]),
       ),
@@ -196,6 +204,17 @@ export class SqliteReadStore implements ReadStore {
     return position as number;
   }
 
+  private placeIn(projection: string, text: string): EventPlace {
+    const what = `the event of ${projection}`;
+    try {
+      const { crc = null, ...place } = JSON.parse(text) as EventPlace & { crc?: number };
+      this.database.requireRow(valuesOf(place), crc, what);
+      return place;
+    } catch (error) {
+      throw error instanceof SyntaxError ? this.database.damage(`${what} is not JSON`, error) : error;
+    }
+  }
+
   private collection(name: string): SqliteCollection {
     const collection = this.collections.get(name);
     if (!collection) throw new Error(`collection ${name} is not defined`);
@@ -211,3 +230,7 @@ export class SqliteReadStore implements ReadStore {
     return statement;
   }
 }
+
+const valuesOf = ({ id, stream, revision, position }: EventPlace) => [id, stream, revision, position];
+/** Its CRC is in the text: an earlier version, which writes another place, writes none. */
+const placeText = (place: EventPlace) => JSON.stringify({ ...place, crc: rowCrc(valuesOf(place)) });

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { allTopics, topics } from '../../../schemas/topics.ts';
 import { pino } from 'pino';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
@@ -75,7 +76,8 @@ const documents: Store = {
         revokedAt: null,
       },
     }));
-    await store.apply(SESSIONS, changes, users.length);
+    const event = { id: 'e', stream: 'user-usr_1', revision: 2, position: users.length };
+    await store.apply(SESSIONS, changes, users.length, event);
     await store.close();
   },
   engine: 'readStore',
@@ -136,15 +138,45 @@ const keys: Store = {
   file: 'vault.db',
   fill: async (file) => {
     const vault = new SqliteKeyVault(file);
+    await vault.identify({ vaultId: 'this one', check: 'sealed', isRewrapping: false }, undefined);
     await vault.add(
       users.map((id) => ({ id: `data-${id}`, sealed: `sealed of ${id}`, createdAt: '2026-01-02T03:04:05.678Z' })),
-      undefined,
+      'sealed',
     );
     await vault.destroy('data-usr_1', '2026-01-03T03:04:05.678Z');
     await vault.close();
   },
   engine: 'keyVault',
-  asks: ({ keyVault: vault }) => users.map((id) => async () => [...(await vault.get([`data-${id}`]))]),
+  asks: ({ keyVault: vault }) => [
+    () => vault.identity(),
+    ...users.map((id) => async () => [...(await vault.get([`data-${id}`]))]),
+  ],
+};
+
+/** Changes all values of one column. */
+const changed = (file: string, table: string, column: string): void => {
+  const database = new DatabaseSync(file);
+  const other = `CASE typeof("${column}") WHEN 'integer' THEN "${column}" + 1000000
+    WHEN 'text' THEN "${column}" || 'x' ELSE CAST("${column}" || 'x' AS BLOB) END`;
+  database.exec(`PRAGMA ignore_check_constraints = ON;
+    UPDATE "${table}" SET "${column}" = ${other} WHERE "${column}" IS NOT NULL`);
+  database.close();
+};
+
+/** Every column of every table that has rows, but for those with an index: the disk changes one of both, which SQLite sees. */
+const columnsOf = (file: string): [table: string, column: string][] => {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const columns = database
+    .prepare(
+      `SELECT t.name AS name, c.name AS column FROM sqlite_schema t, pragma_table_info(t.name) c
+       WHERE t.type = 'table' AND c.name NOT IN
+         (SELECT i.name FROM pragma_index_list(t.name) l, pragma_index_info(l.name) i WHERE l.origin = 'c')`,
+    )
+    .all()
+    .map(({ name, column }): [string, string] => [String(name), String(column)])
+    .filter(([table]) => database.prepare(`SELECT 1 FROM "${table}"`).get() !== undefined);
+  database.close();
+  return columns;
 };
 
 describe.each([events, documents, messages, keys])('a changed byte in $file', ({ file, fill, engine, asks }) => {
@@ -169,27 +201,53 @@ describe.each([events, documents, messages, keys])('a changed byte in $file', ({
     }
   };
 
+  const original = join(folder, file);
+  let expected: readonly string[];
+  beforeAll(async () => {
+    await fill(original);
+    expected = (await answersOf(original)).answers;
+    expect(expected).not.toContain('refused');
+  }, TEST_MS);
+
+  let copies = 0;
+  /** What is answered of a copy that this makes, where it is not what was stored and nobody says so; else nothing. */
+  const unsaidIn = async (damaged: string, make: (path: string) => void): Promise<string[]> => {
+    copies += 1;
+    const path = join(folder, `${file}-${String(copies)}`, file);
+    mkdirSync(dirname(path));
+    make(path);
+    const { answers, lines } = await answersOf(path);
+    const isSaid = lines.some((line) => line.includes(`${file} is damaged`));
+    return JSON.stringify(answers) === JSON.stringify(expected) || isSaid ? [] : [`${damaged}: ${lines.join('; ')}`];
+  };
+
   it(
     'changes no answer, unless a line says which file is damaged',
     async () => {
-      const original = join(folder, file);
-      await fill(original);
-      const { answers: expected } = await answersOf(original);
-      expect(expected).not.toContain('refused');
       const bytes = readFileSync(original);
       const random = new SeededRandom(SEED);
       const unsaid: string[] = [];
       for (let round = 0; round < BYTES; round += 1) {
-        const path = join(folder, `${file}-${String(round)}`, file);
-        mkdirSync(dirname(path));
         const at = random.between(0, bytes.length - 1);
-        const changed = Buffer.from(bytes);
-        changed[at] = (bytes[at] ?? 0) ^ random.between(1, 255);
-        writeFileSync(path, changed);
-        const { answers, lines } = await answersOf(path);
-        const isSaid = lines.some((line) => line.includes(`${file} is damaged`));
-        if (JSON.stringify(answers) !== JSON.stringify(expected) && !isSaid)
-          unsaid.push(`byte ${String(at)}: ${lines.join('; ')}`);
+        const copy = Buffer.from(bytes);
+        copy[at] = (bytes[at] ?? 0) ^ random.between(1, 255);
+        unsaid.push(...(await unsaidIn(`byte ${String(at)}`, (path) => writeFileSync(path, copy))));
+      }
+      expect(unsaid).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'changes no answer in whichever column of a table it is, unless a line says which file is damaged',
+    async () => {
+      const unsaid: string[] = [];
+      for (const [table, column] of columnsOf(original)) {
+        const change = (path: string) => {
+          copyFileSync(original, path);
+          changed(path, table, column);
+        };
+        unsaid.push(...(await unsaidIn(`${column} of ${table}`, change)));
       }
       expect(unsaid).toEqual([]);
     },
