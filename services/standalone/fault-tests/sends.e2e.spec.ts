@@ -9,10 +9,8 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { Mining } from '../end-to-end/program-on-chain.ts';
 import { SendsUnderFault } from './sends-under-fault.ts';
 
-const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 9);
+const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 3);
 if (!Number.isInteger(ROUNDS) || ROUNDS < 1) throw new Error('FAULT_ROUNDS must be a number of kills');
-/** Each of these takes longer. */
-const ROUNDS_OF_TWO = process.env['FAULT_ROUNDS'] === undefined ? 6 : ROUNDS;
 /** As many sends as are under way when a process is killed. */
 const SENDS = 8;
 const KILLED_WITHIN_MS = 400;
@@ -81,7 +79,7 @@ describe('each send that is answered is included once, however often', () => {
   );
 
   it(
-    `one of two account processes on one folder is killed: ${String(ROUNDS_OF_TWO)} times, with blocks ${blocks.join(', ')}`,
+    `one of two account processes on one folder is killed: ${String(ROUNDS)} times, with blocks ${blocks.join(', ')}`,
     async () => {
       let processes: RunningProcesses | undefined;
       const sends = (system = await SendsUnderFault.start(join(folder, 'two'), async (dataFolder, settings) => {
@@ -92,7 +90,7 @@ describe('each send that is answered is included once, however often', () => {
       const { accountUrl } = sends.program.development;
       let other = await processes.another('account');
       const sending: Promise<void>[] = [];
-      for (let round = 0; round < ROUNDS_OF_TWO; round += 1) {
+      for (let round = 0; round < ROUNDS; round += 1) {
         await sends.mining(blocks[round % blocks.length] ?? 'none');
         const sender = await sends.signIn();
         const urls = [accountUrl, other.url];
