@@ -59,21 +59,30 @@ export interface SignedIn {
   bearer: { authorization: string };
 }
 
-/** @param wallet default: a new one */
-export const signIn = async (
-  development: CallingApp & Pick<DevelopmentFile, 'accountUrl'>,
-  wallet: { address: string; signMessageSync(text: string): string } = randomWallet(),
-): Promise<SignedIn> => {
+type SigningWallet = Pick<ReturnType<typeof randomWallet>, 'address' | 'signMessageSync'>;
+type Development = CallingApp & Pick<DevelopmentFile, 'accountUrl'>;
+
+/** Logs a wallet in, or links it where `headers` have a bearer token. */
+export const redeemChallenge = async (
+  development: Development,
+  wallet: SigningWallet,
+  headers: Record<string, string> = {},
+): Promise<Answered> => {
   const { accountUrl } = development;
   const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, {
     headers: appHeaders(development),
   });
   const signature = wallet.signMessageSync(challenge.body['message'] as string);
-  const session = await call(`${accountUrl}/auth/web3`, {
+  return call(`${accountUrl}/auth/web3`, {
     method: 'POST',
-    headers: appHeaders(development),
+    headers: { ...appHeaders(development), ...headers },
     body: { signature, signer: wallet.address },
   });
+};
+
+/** @param wallet default: a new one */
+export const signIn = async (development: Development, wallet: SigningWallet = randomWallet()): Promise<SignedIn> => {
+  const session = await redeemChallenge(development, wallet);
   if (session.status !== 201)
     throw new Error(`sign-in answered ${String(session.status)} ${JSON.stringify(session.body)}`);
   const { userId, accessToken, refreshToken } = session.body as Record<string, string>;

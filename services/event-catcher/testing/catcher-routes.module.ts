@@ -1,8 +1,9 @@
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import { anEvent, someMetadata } from '../../../shared/testing/event-builder.ts';
-import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { TestClock, testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer, type TestClaims } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
@@ -29,11 +30,8 @@ const announcementOf = ({ error }: { error: string | null }) => ({
   statuses: [{ chainId: CHAIN_ID, error, warning: null, backfills: [] }],
 });
 
-/** Serves the routes of the event catcher over HTTP, without a follower: tests fill the read models. */
-export const startCatcherRoutes = async (environment: Record<string, string> = {}) => {
-  const clock = new TestClock(Date.now());
-  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off', ...environment }, clock });
-  const tokens = await testIssuer();
+/** Serves the routes of the event catcher over HTTP, without a follower. */
+export const serveCatcherRoutes = async (foundation: TestFoundation, issuer: TokenIssuer) => {
   const chain = new DeployingChain();
   const progress = {
     eventsPerSecond: 0,
@@ -64,12 +62,21 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
   const service = await startService({
     module,
     foundation,
-    issuer: tokens.issuer,
+    issuer,
     connectionCallers,
     loops,
     host: '127.0.0.1',
     port: 0,
   });
+  return { service, chain, progress };
+};
+
+/** The routes with stores, tokens and a clock of their own: tests fill the read models. */
+export const startCatcherRoutes = async (environment: Record<string, string> = {}) => {
+  const clock = new TestClock(Date.now());
+  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off', ...environment }, clock });
+  const tokens = await testIssuer();
+  const { service, chain, progress } = await serveCatcherRoutes(foundation, tokens.issuer);
 
   const ask = async (
     path: string,

@@ -38,6 +38,12 @@ export interface ModelledWatch {
   claims: { by: Tenant; since: number }[];
 }
 
+interface ModelledSubscription {
+  id: string;
+  by: Tenant;
+  watch: ModelledWatch;
+}
+
 const isSame = (one: Tenant, other: Tenant) => one.app === other.app && one.user === other.user;
 const MOST = { ofUser: 5, ofApp: 6 };
 export const QUOTAS = { userWatches: MOST.ofUser, appWatches: MOST.ofApp };
@@ -45,8 +51,11 @@ export const FINAL = 30;
 
 export class TenantsModel {
   readonly watches: ModelledWatch[] = [];
+  subscriptions: ModelledSubscription[] = [];
+  private readonly records: { log: Log; watch: ModelledWatch }[] = [];
   private time = 0;
 
+  /** @param logs of every contract; those that happen later are added to them */
   constructor(private readonly logs: readonly Log[]) {}
 
   find(contract: string, fragment: Fragment): ModelledWatch | undefined {
@@ -130,14 +139,39 @@ export class TenantsModel {
     return bares.flatMap((bare) => this.meant(by, contract, bare));
   }
 
-  /** Blocks and watches of the records, in the order of the chain. */
-  records(watches: readonly ModelledWatch[], argument?: { name: string; value: string }): string[] {
-    return this.logs.flatMap(({ block, bare, values }) =>
-      watches
-        .filter(({ fragment, startBlock }) => fragment.bare === bare && startBlock <= block)
-        .filter(({ fragment }) => !argument || values[fragment.names.indexOf(argument.name)] === argument.value)
-        .map(({ id }) => `${String(block)} ${id}`),
+  /** Returns the records that are stored now, because their watches are claimed and not paused. */
+  follow(): { log: Log; watch: ModelledWatch }[] {
+    const read = this.watches.filter((watch) => watch.claims.length > 0 && !watch.isPaused);
+    const found = read.flatMap((watch) =>
+      this.logs
+        .filter(({ block, bare }) => bare === watch.fragment.bare && block >= watch.startBlock)
+        .filter((log) => !this.records.some((record) => record.watch === watch && record.log === log))
+        .map((log) => ({ log, watch })),
     );
+    this.records.push(...found);
+    return found;
+  }
+
+  isSubscribed(by: Tenant, watch: ModelledWatch | undefined): boolean {
+    return this.subscriptions.some((one) => isSame(one.by, by) && one.watch === watch);
+  }
+
+  /** Takes the subscriptions whose watches nobody claims any more. */
+  stopped(): ModelledSubscription[] {
+    const { subscriptions } = this;
+    this.subscriptions = subscriptions.filter(({ watch }) => watch.claims.length > 0);
+    return subscriptions.filter(({ watch }) => watch.claims.length === 0);
+  }
+
+  /** Blocks and watches of the records, in the order of the chain. */
+  recordsOf(watches: readonly ModelledWatch[], argument?: { name: string; value: string }): string[] {
+    return this.records
+      .filter(({ watch }) => watches.includes(watch))
+      .filter(
+        ({ watch, log }) => !argument || log.values[watch.fragment.names.indexOf(argument.name)] === argument.value,
+      )
+      .toSorted((one, other) => one.log.block - other.log.block)
+      .map(({ log, watch }) => `${String(log.block)} ${watch.id}`);
   }
 
   private oldestOfEach(watches: readonly ModelledWatch[], by: Tenant | undefined): ModelledWatch[] {
