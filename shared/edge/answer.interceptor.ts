@@ -68,8 +68,8 @@ export class AnswerInterceptor implements NestInterceptor {
     reply: FastifyReply,
     handle: () => Promise<unknown>,
   ) {
-    await this.countBytes(request);
     const carryOut = async (): Promise<StoredAnswer> => {
+      await this.countBytes(request);
       const { body, position, status, sessionId } = (await handle()) as CommandAnswer<unknown>;
       request.callerIsKnown = true;
       this.noteOwnWrite(request.caller, body, position);
@@ -93,7 +93,7 @@ export class AnswerInterceptor implements NestInterceptor {
     return answer.body;
   }
 
-  /** Counts what a command brings by its caller and day, because what is stored stays. @throws Refusal rate_limited */
+  /** Counts what a command brings by its caller and day, because what is stored stays; a repeat stores nothing. @throws Refusal rate_limited */
   private async countBytes({ caller, rawBody }: FastifyRequest): Promise<void> {
     if (!caller || caller.kind === 'app') return;
     await this.limits.countBytes(holderKey(caller), COMMAND_BYTES + (rawBody?.length ?? 0));

@@ -55,6 +55,16 @@ describe('rate limits', () => {
     expect((await post('n', 'usr_other')).status).toBe(201);
   });
 
+  it('count no bytes of a repeat by Idempotency-Key, which stores nothing', async () => {
+    const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 2_500, seconds: 86_400 } });
+    await using own = await startThings({ environment: { RATE_LIMITS } });
+    const post = (key: string) => own.post({ name: 'n' }, { 'idempotency-key': key });
+    for (let times = 0; times < 5; times += 1) expect((await post('one')).status).toBe(201);
+    expect((await post('two')).status).toBe(201);
+    expect((await problemOfAnswer(await post('three'))).code).toBe('rate_limited');
+    expect((await post('two')).status).toBe(201);
+  });
+
   it('have the defaults and the names of section 9 of the interface', () => {
     const texts = Object.entries(rateLimits).map(
       ([name, limit]) =>

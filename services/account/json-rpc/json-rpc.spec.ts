@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Session } from '../../../schemas/http/account-routes.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
@@ -229,5 +231,29 @@ describe('a method of /rpc', () => {
   it('that needs a chain which does not answer says so, and is no error of HTTP', async () => {
     const { status, body } = await ask(request({ method: estimate, params: [operation, entryPoint] }));
     expect({ status, body }).toMatchObject({ status: 200, body: { error: { code: -32603 } } });
+  });
+});
+
+describe('the bytes that /rpc stores', () => {
+  it('are bounded for each caller, of bodies with an operation that is sent', async () => {
+    const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 5_000, seconds: 86_400 } });
+    await using own = await startAccountUnderTest(folder, { CHAINS, RATE_LIMITS });
+    const call = async (method: string, { accessToken }: Session) => {
+      const asked = {
+        jsonrpc: '2.0',
+        chainID: 2484,
+        apiKey: own.app.apiKey,
+        id: 1,
+        method,
+        params: ['0'.repeat(2_000)],
+      };
+      return own.ask('/rpc', { method: 'POST', body: asked, headers: { authorization: `Bearer ${accessToken}` } });
+    };
+    const [sender, other] = [await own.logIn(own.newWallet()), await own.logIn(own.newWallet())];
+    for (let times = 0; times < 2; times += 1) expect((await call('eth_sendUserOperation', sender)).status).toBe(200);
+    const refused = await call('eth_sendUserOperation', sender);
+    expect(await problemOfAnswer(refused)).toMatchObject({ code: 'rate_limited', status: 429 });
+    expect((await call('eth_chainId', sender)).status).toBe(200);
+    expect((await call('eth_sendUserOperation', other)).status).toBe(200);
   });
 });
