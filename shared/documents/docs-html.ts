@@ -1,3 +1,5 @@
+import { htmlOf } from '../primitives/html-text.ts';
+
 interface Schema {
   [keyword: string]: unknown;
 }
@@ -49,11 +51,11 @@ export const docsHtml = (document: OpenApi): string => {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(document.info.title)}</title>
+<title>${htmlOf(document.info.title)}</title>
 <style>${STYLE}</style>
-<h1>${escaped(document.info.title)}</h1>
-<p>${escaped(document.info.description ?? '')} The same for programs: <a href="docs-json">OpenAPI</a>.</p>
-<ul>${operations.map(({ name, operation }) => `<li><a href="#${idOf(name)}"><code>${escaped(name)}</code></a> ${escaped(operation.summary ?? '')}`).join('\n')}</ul>
+<h1>${htmlOf(document.info.title)}</h1>
+<p>${htmlOf(document.info.description ?? '')} The same for programs: <a href="docs-json">OpenAPI</a>.</p>
+<ul>${operations.map(({ name, operation }) => `<li><a href="#${idOf(name)}"><code>${htmlOf(name)}</code></a> ${htmlOf(operation.summary ?? '')}`).join('\n')}</ul>
 ${operations.map(({ name, operation }) => operationHtml(document, name, operation)).join('\n')}
 <section><h2>Schemas</h2>${schemas.map(([name, schema]) => `<div id="${idOf(`#/components/schemas/${name}`)}">${schemaHtml(name, schema)}</div>`).join('\n')}</section>
 </html>
@@ -63,8 +65,8 @@ ${operations.map(({ name, operation }) => operationHtml(document, name, operatio
 const operationHtml = (document: OpenApi, name: string, operation: Operation): string => {
   const { summary = '', description = '', security = [], parameters = [], requestBody, responses = {} } = operation;
   const needsToken = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0);
-  return `<section id="${idOf(name)}"><h2><code>${escaped(name)}</code></h2>
-<p>${escaped([summary, description].filter((text) => text !== '').join('. '))}${needsToken ? ' Needs a bearer token.' : ''}</p>
+  return `<section id="${idOf(name)}"><h2><code>${htmlOf(name)}</code></h2>
+<p>${htmlOf([summary, description].filter((text) => text !== '').join('. '))}${needsToken ? ' Needs a bearer token.' : ''}</p>
 <table>${parameters.map((parameter) => parameterHtml(resolved(document, parameter))).join('\n')}</table>
 ${requestBody ? contentHtml('Body', resolved(document, requestBody)) : ''}
 ${Object.entries(responses)
@@ -81,14 +83,14 @@ const parameterHtml = ({
 }: Parameter): string => {
   const said = description ?? schema['description'];
   const { description: _, ...rest } = schema;
-  return `<tr><td><code>${escaped(name)}</code><td>${escaped(place)}${required ? ', required' : ''}<td>${
-    typeof said === 'string' ? `${escaped(said)} ` : ''
-  }<code>${escaped(JSON.stringify(rest))}</code>`;
+  return `<tr><td><code>${htmlOf(name)}</code><td>${htmlOf(place)}${required ? ', required' : ''}<td>${
+    typeof said === 'string' ? `${htmlOf(said)} ` : ''
+  }<code>${htmlOf(JSON.stringify(rest))}</code>`;
 };
 
 const answerHtml = (status: string, { description = '', headers = {}, content = {} }: Answer): string => {
   const names = Object.keys(headers).join(', ');
-  return `<p><b>${escaped(status)}</b> ${escaped(description)}${names === '' ? '' : ` <code>${escaped(names)}</code>`}</p>
+  return `<p><b>${htmlOf(status)}</b> ${htmlOf(description)}${names === '' ? '' : ` <code>${htmlOf(names)}</code>`}</p>
 ${contentHtml('', { content })}`;
 };
 
@@ -99,8 +101,8 @@ const contentHtml = (title: string, { content = {} }: Content): string =>
 
 const schemaHtml = (title: string, schema: Schema): string => {
   const { $ref } = schema;
-  if (typeof $ref === 'string') return `<p>${escaped(title)}: <a href="#${idOf($ref)}">${escaped($ref)}</a></p>`;
-  return `<details><summary>${escaped(title)}</summary><pre>${escaped(JSON.stringify(schema, null, 2))}</pre></details>`;
+  if (typeof $ref === 'string') return `<p>${htmlOf(title)}: <a href="#${idOf($ref)}">${htmlOf($ref)}</a></p>`;
+  return `<details><summary>${htmlOf(title)}</summary><pre>${htmlOf(JSON.stringify(schema, null, 2))}</pre></details>`;
 };
 
 /** Resolves a reference within the document: a JSON pointer from its root. */
@@ -111,6 +113,3 @@ const resolved = <Part extends Reference>(document: OpenApi, part: Part): Part =
 };
 
 const idOf = (name: string): string => encodeURIComponent(name).replaceAll('%', '-');
-
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

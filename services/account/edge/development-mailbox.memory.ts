@@ -1,7 +1,7 @@
 import { MESSENGER_PATH, type DevelopmentMessage } from '../../../schemas/http/development-mailbox.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
-import { htmlOf } from './html-text.ts';
+import { htmlOf } from '../../../shared/primitives/html-text.ts';
 import type { Mailer, MailMessage } from './mailer.ts';
 import type { Messenger, MessengerMessage } from './messenger.ts';
 

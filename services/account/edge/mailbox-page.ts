@@ -4,11 +4,8 @@ import {
   type DevelopmentMailboxAnswer,
   type DevelopmentMessage,
 } from '../../../schemas/http/development-mailbox.ts';
-import { htmlOf } from './html-text.ts';
-
-/** Of the pages of a development start. */
-export const DEVELOPMENT_STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}
-article{border-top:1px solid #8888;margin-top:1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere}:root{color-scheme:light dark}`;
+import { htmlOf } from '../../../shared/primitives/html-text.ts';
+import { developmentPage } from './development-page.ts';
 
 /** Serves the messages, newest first: to programs as JSON, to people as a page without scripts. */
 export const serveMailbox =
@@ -26,17 +23,12 @@ export const serveMailbox =
       });
   };
 
-const pageOf = (messages: readonly DevelopmentMessage[]): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Mailbox</title>
-<style>${DEVELOPMENT_STYLE}</style>
-<h1>Mailbox</h1>
-<p>What this development start would have sent, newest first, kept in memory. Load the page again to see more.</p>
-${messages.length === 0 ? '<p>Nothing was sent yet.</p>' : messages.map(articleOf).join('\n')}
-</html>
-`;
+const pageOf = (messages: readonly DevelopmentMessage[]): string =>
+  developmentPage(
+    'Mailbox',
+    `<p>What this development start would have sent, newest first, kept in memory. Load the page again to see more.</p>
+${messages.length === 0 ? '<p>Nothing was sent yet.</p>' : messages.map(articleOf).join('\n')}`,
+  );
 
 const articleOf = ({ channel, to, subject, text, sentAt }: DevelopmentMessage): string =>
   `<article><h2>${htmlOf(subject === '' ? channel : subject)}</h2>

@@ -2,8 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { MESSENGER_PATH, type DevelopmentMessenger } from '../../../schemas/http/development-mailbox.ts';
 import { MESSENGER_ID } from '../../../schemas/http/one-time-password-routes.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { htmlOf } from '../edge/html-text.ts';
-import { DEVELOPMENT_STYLE } from '../edge/mailbox-page.ts';
+import { htmlOf } from '../../../shared/primitives/html-text.ts';
+import { developmentPage } from '../edge/development-page.ts';
 import { BotReplies } from './bot-replies.ts';
 
 /** Whoever opens the page without saying who they are. */
@@ -29,17 +29,12 @@ export const serveMessenger = (app: NestFastifyApplication): void => {
     });
 };
 
-const pageOf = ({ messengerId, text, button }: DevelopmentMessenger, state: string): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Messenger</title>
-<style>${DEVELOPMENT_STYLE}</style>
-<h1>Messenger</h1>
-<p>This development start has no bot: the page stands in for the chat of the user ${htmlOf(messengerId)} with it.</p>
+const pageOf = ({ messengerId, text, button }: DevelopmentMessenger, state: string): string =>
+  developmentPage(
+    'Messenger',
+    `<p>This development start has no bot: the page stands in for the chat of the user ${htmlOf(messengerId)} with it.</p>
 <pre>${htmlOf(text)}</pre>
 ${button ? `<p><a href="${htmlOf(button.url)}" rel="noreferrer">${htmlOf(button.label)}</a></p>` : ''}
 <form><input type="hidden" name="start" value="${htmlOf(state)}">
-<label>As the user <input name="from" value="${htmlOf(messengerId)}" inputmode="numeric"></label> <button>Start</button></form>
-</html>
-`;
+<label>As the user <input name="from" value="${htmlOf(messengerId)}" inputmode="numeric"></label> <button>Start</button></form>`,
+  );

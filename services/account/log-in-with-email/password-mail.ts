@@ -1,4 +1,4 @@
-import { htmlOf } from '../edge/html-text.ts';
+import { htmlOf } from '../../../shared/primitives/html-text.ts';
 import type { MailMessage } from '../edge/mailer.ts';
 
 /** The message that a one-time password is sent in. It names the site, so that nobody types it into another one. */
