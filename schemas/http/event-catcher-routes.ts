@@ -236,7 +236,7 @@ export const eventCatcherRoutes = {
     ...withToken,
     method: 'GET',
     path: '/api/v1/events',
-    summary: 'Past events of a contract, in chain order; also arg.<name>=<value>, and as an export',
+    summary: 'Past events of a contract, in chain order; also as an export',
     rateLimit: 'query',
     query: z
       .object({
@@ -256,7 +256,10 @@ export const eventCatcherRoutes = {
         order: z.enum(['asc', 'desc']).default('asc'),
       })
       .catchall(z.unknown()),
-    openParameters: 'arg.',
+    openParameters: {
+      prefix: 'arg.',
+      description: 'arg.<name>=<value>, of any number of arguments: records whose argument of that name has that value',
+    },
     status: 200,
     answer: eventPage,
     streams: {

@@ -8,7 +8,7 @@ const signatureDescription =
   `An example of v1:\n\n\`\`\`\n${appSignatureExampleText}\n\`\`\``;
 
 /** A header of section 0 of the interface: what it may be, and what it says. */
-interface HeaderRule {
+export interface HeaderRule {
   pattern: RegExp;
   description: string;
 }

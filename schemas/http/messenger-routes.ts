@@ -12,6 +12,9 @@ const line = z
   .max(256)
   .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'has a control character');
 
+/** By it the messenger says that a call of the webhook is its own. */
+export const WEBHOOK_SECRET = 'x-telegram-bot-api-secret-token';
+
 /** Logins through the bot of the messenger, and on the word of an app's own bot. */
 export const messengerRoutes = {
   startBotLogin: route({
@@ -44,8 +47,11 @@ export const messengerRoutes = {
     service: 'account',
     method: 'POST',
     path: '/auth/messenger/webhook',
-    summary: 'What the messenger tells the bot; with the header x-telegram-bot-api-secret-token',
+    summary: 'What the messenger tells the bot',
     auth: 'none',
+    headers: {
+      [WEBHOOK_SECRET]: { pattern: /^[A-Za-z0-9_-]{1,256}$/, description: 'the secret that the webhook was set with' },
+    },
     body: z.object({ message: anyJson.optional() }),
     status: 200,
     answer: z.object({}),

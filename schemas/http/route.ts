@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { HeaderRule } from './headers.ts';
 import type { ProblemCode } from './problem.ts';
 import type { CountedName } from './rate-limits.ts';
 
@@ -35,7 +36,9 @@ export interface RouteContract<
   params?: Params;
   query?: Query;
   /** How names of further parameters of the query begin, which the handler knows. */
-  openParameters?: string;
+  openParameters?: { prefix: string; description: string };
+  /** Headers that this route alone requires, in lower case; its handler reads them. */
+  headers?: Readonly<Record<string, HeaderRule>>;
   body?: Body;
   /** Its handler reads the body by itself, which has so many bytes at most, and answers what it cannot read with 400 and this. */
   readsBody?: { bytesMax: number; invalid: z.ZodType };

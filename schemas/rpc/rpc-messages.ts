@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { anyJson } from '../json.ts';
+import { anyJson, type JsonValue } from '../json.ts';
 import { chainId } from '../values.ts';
 
 export const CHAIN_ID_DEFAULT = 2484;
@@ -46,14 +46,32 @@ export const rpcFailure = z.object({
 });
 export type RpcFailure = z.infer<typeof rpcFailure>;
 
-const rpcSuccess = z.object({ jsonrpc: z.literal('2.0'), id: anyJson, result: anyJson });
-export type RpcResponse = z.infer<typeof rpcSuccess> | RpcFailure;
+interface RpcSuccess {
+  jsonrpc: '2.0';
+  id: JsonValue;
+  result: JsonValue;
+}
+export type RpcResponse = RpcSuccess | RpcFailure;
 
-export const rpcBody = z.union([rpcRequest, z.array(rpcRequest).min(1).max(REQUESTS_MAX)]);
-const response = z.union([rpcSuccess, rpcFailure]);
-export const rpcAnswer = z
-  .union([response, z.array(response).min(1).max(REQUESTS_MAX)])
-  .describe('a response, or of an array one for each request, in their order');
-export const rpcInvalid = z
-  .union([rpcFailure, z.array(rpcFailure)])
-  .describe('what was not JSON-RPC: code -32700 or -32600');
+/** A call as a body has it, which may leave to the query who pays. */
+export const rpcCall = rpcRequest.extend({
+  apiKey: rpcRequest.shape.apiKey.exactOptional().describe('of the app whose sponsorship pays; here or in the query'),
+});
+/** Either response as one object, because clients are generated without members where an answer is one of two. */
+export const rpcResponse = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: anyJson,
+    result: anyJson.optional().describe('of a call that succeeded, as openrpc.json says of its method'),
+    error: rpcFailure.shape.error.exactOptional().describe('in place of result'),
+  })
+  .refine(({ result, error }) => (result === undefined) !== (error === undefined), 'has either result or error');
+
+const oneOrBatch = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([schema, z.array(schema).min(1).max(REQUESTS_MAX)]);
+
+export const rpcBody = oneOrBatch(rpcCall).describe('a call, or an array of up to 50');
+export const rpcAnswer = oneOrBatch(rpcResponse).describe(
+  'a response, or of an array one for each request, in their order',
+);
+export const rpcInvalid = oneOrBatch(rpcFailure).describe('what was not JSON-RPC: code -32700 or -32600');

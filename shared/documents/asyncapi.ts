@@ -5,6 +5,7 @@ import { publishedExample } from '../../schemas/examples/published-examples.ts';
 import { commandRefused, streamCommands } from '../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE, streamMessages } from '../../schemas/socket/stream-messages.ts';
 import { parkedTopics, topics, type PublishedType } from '../../schemas/topics.ts';
+import { encodingIsNoFormat } from './plain-json-schema.ts';
 
 const cloudEventHeaders = z.object({
   'content-type': z.literal('application/json'),
@@ -54,7 +55,7 @@ const keys: Record<keyof typeof topics, string> = {
 
 /** @param place its JSON pointer in the document, because references are resolved from the root */
 const jsonSchema = (schema: z.ZodType, place: string): object => {
-  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input' });
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', override: encodingIsNoFormat });
   return JSON.parse(JSON.stringify(described).replaceAll('"#/$defs/', `"${place}/$defs/`)) as object;
 };
 

@@ -55,6 +55,22 @@ describe('generated documents', () => {
   });
 });
 
+/** Those of JSON Schema, and the one of OpenAPI for integers of 64 bits. */
+const FORMATS = ['date-time', 'uuid', 'uri', 'int64'];
+
+const formatsIn = (node: unknown): string[] =>
+  typeof node !== 'object' || node === null
+    ? []
+    : Object.entries(node).flatMap(([name, value]) =>
+        name === 'format' && typeof value === 'string' ? [value] : formatsIn(value as unknown),
+      );
+
+describe('the formats of generated documents', () => {
+  it.each([...generatedDocuments()])('are in %s those that readers of schemas know', (_, text) => {
+    expect(formatsIn(JSON.parse(text)).filter((format) => !FORMATS.includes(format))).toEqual([]);
+  });
+});
+
 describe('the JSON Schema of an event', () => {
   it.each(Object.values(topics).flatMap(({ events }) => [...events]))(
     'is kept for every version of a published event: %s',

@@ -2,6 +2,8 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { dataSchemaUrl, publishedData, type EventDefinition } from '../../schemas/events/event.ts';
+import { accountExamples } from '../../schemas/examples/account-examples.ts';
+import { eventCatcherExamples } from '../../schemas/examples/event-catcher-examples.ts';
 import { gatewayNode } from '../../schemas/http/gateway-routes.ts';
 import { accountRoutes, accountStatus, challenge, publicKeys, session } from '../../schemas/http/account-routes.ts';
 import { exportedItem, exportEnd, historyItem, historyPage } from '../../schemas/http/history.ts';
@@ -15,15 +17,18 @@ import {
 } from '../../schemas/http/event-catcher-routes.ts';
 import { eventRecord } from '../../schemas/http/event-record.ts';
 import { listedTransaction, transaction, transactionPage, userOpReceipt } from '../../schemas/http/onchain-routes.ts';
+import { rpcCall, rpcFailure, rpcResponse } from '../../schemas/rpc/rpc-messages.ts';
 import { profile, user, userEntity } from '../../schemas/http/user-entity.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { openApiDocument, type DescribedService } from './openapi.ts';
 import { openRpcDocument } from './openrpc.ts';
+import { encodingIsNoFormat } from './plain-json-schema.ts';
 
 const account: DescribedService = {
   title: 'Annals account service',
   url: 'http://127.0.0.1:3000',
   routes: accountRoutes,
+  examples: accountExamples,
   schemas: {
     Challenge: challenge,
     Session: session,
@@ -40,6 +45,9 @@ const account: DescribedService = {
     ListedTransaction: listedTransaction,
     TransactionPage: transactionPage,
     AccountStatus: accountStatus,
+    RpcCall: rpcCall,
+    RpcResponse: rpcResponse,
+    RpcFailure: rpcFailure,
   },
 };
 
@@ -47,6 +55,7 @@ const eventCatcher: DescribedService = {
   title: 'Annals event catcher',
   url: 'http://127.0.0.1:3001',
   routes: eventCatcherRoutes,
+  examples: eventCatcherExamples,
   schemas: {
     WatchedContract: watchedContract,
     RegisteredContract: registeredContract,
@@ -75,6 +84,6 @@ const eventSchema = ([type, definition]: [string, EventDefinition]): [string, ob
   const $id = dataSchemaUrl(type, definition.version);
   return [
     `events/${basename($id)}`,
-    { $id, title: type, ...z.toJSONSchema(publishedData(definition), { io: 'input' }) },
+    { $id, title: type, ...z.toJSONSchema(publishedData(definition), { io: 'input', override: encodingIsNoFormat }) },
   ];
 };

@@ -2,6 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
+import { accountExamples } from '../../schemas/examples/account-examples.ts';
+import { eventCatcherExamples } from '../../schemas/examples/event-catcher-examples.ts';
+import type { HttpExample } from '../../schemas/examples/http-example.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
 interface Described {
@@ -11,12 +14,18 @@ interface Described {
   schema?: Record<string, unknown>;
   description?: string;
   headers?: Record<string, Described>;
-  content?: Record<string, { schema: object }>;
+  content?: Record<string, Media>;
+}
+interface Media {
+  schema: object;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
 }
 interface Operation {
   operationId?: string;
   security?: unknown[];
   parameters: Described[];
+  requestBody?: Described;
   responses: Record<string, Described>;
 }
 interface Document {
@@ -25,7 +34,23 @@ interface Document {
   components: { schemas: object; headers: Record<string, Described> };
 }
 
-const documents = { account: accountRoutes, 'event-catcher': eventCatcherRoutes };
+interface Documented {
+  routes: Record<string, RouteContract>;
+  examples: Record<string, HttpExample>;
+}
+const documents: Record<string, Documented> = {
+  account: { routes: accountRoutes, examples: accountExamples },
+  'event-catcher': { routes: eventCatcherRoutes, examples: eventCatcherExamples },
+};
+
+const one = { $ref: expect.stringMatching(/^#\/components\/schemas\/Rpc/) as unknown };
+const bounds = { minItems: 1, maxItems: 50 };
+
+/** The values of all examples of what is sent, or is answered first. */
+const examplesOf = ({ content = {} }: Described = {}): unknown[] => {
+  const [{ example, examples = {} } = { example: undefined }] = Object.values(content);
+  return [example, ...Object.values(examples).map(({ value }) => value)].filter((value) => value !== undefined);
+};
 
 const documentOf = (service: string): Document =>
   JSON.parse(generatedDocuments().get(`openapi.${service}.json`) ?? '') as Document;
@@ -37,7 +62,7 @@ const objectsIn = (node: unknown, path = '#'): [path: string, node: Record<strin
   return Array.isArray(node) ? inside : [[path, node as Record<string, unknown>], ...inside];
 };
 
-describe.each(Object.entries(documents))('the OpenAPI document of %s', (service, routes) => {
+describe.each(Object.entries(documents))('the OpenAPI document of %s', (service, { routes, examples }) => {
   const document = documentOf(service);
   const operations = Object.entries<RouteContract>(routes).map(([name, contract]) => {
     const found = document.paths[contract.path]?.[contract.method.toLowerCase()];
@@ -63,19 +88,23 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
     expect(statuses.map(Number)).toEqual([contract.repeated, contract.status].filter((status) => status !== undefined));
   });
 
-  it.each(operations)('has the headers of a request of $name, each with its pattern', ({ contract, operation }) => {
-    const { auth, command, refreshKey } = contract;
-    const expected = [
-      ...(auth === 'app' ? ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] : []),
-      ...(command ? (auth === 'none' ? [] : ['idempotency-key']) : ['x-min-position']),
-      'x-request-id',
-      ...(refreshKey ? ['idempotency-key'] : []),
-    ];
-    const headers = headersOf(operation);
-    expect(headers.map(({ name }) => name)).toEqual(expected);
-    expect(headers.filter(({ required }) => required)).toHaveLength(auth === 'app' ? 4 : 0);
-    for (const { schema } of headers) expect(schema?.['pattern']).toEqual(expect.any(String));
-  });
+  it.each(operations)(
+    'has the headers of a request of $name, each with its pattern',
+    ({ name, contract, operation }) => {
+      const { auth, command, refreshKey } = contract;
+      const expected = [
+        ...(auth === 'app' ? ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] : []),
+        ...(command ? (auth === 'none' ? [] : ['idempotency-key']) : name === 'hearBot' ? [] : ['x-min-position']),
+        'x-request-id',
+        ...(refreshKey ? ['idempotency-key'] : []),
+        ...(name === 'hearBot' ? ['x-telegram-bot-api-secret-token'] : []),
+      ];
+      const headers = headersOf(operation);
+      expect(headers.map(({ name }) => name)).toEqual(expected);
+      expect(headers.filter(({ required }) => required)).toHaveLength(auth === 'app' ? 4 : name === 'hearBot' ? 1 : 0);
+      for (const { schema } of headers) expect(schema?.['pattern']).toEqual(expect.any(String));
+    },
+  );
 
   it.each(operations)('has the headers of each answer of $name', ({ contract, operation }) => {
     for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
@@ -105,16 +134,33 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
   });
 
   it.each(operations)('has the media type of an answer of $name, and what it is made of', ({ contract, operation }) => {
-    if (contract.status === 204 || contract.readsBody) return;
+    if (contract.status === 204) return;
     const { content = {} } = operation.responses[contract.status] ?? {};
     const [first] = Object.entries(content);
     expect(first?.[0]).toBe(contract.answerType ?? 'application/json');
     expect(Object.keys(first?.[1].schema ?? {})).not.toEqual([]);
   });
 
+  it.each(operations)('has examples of $name that fit its schemas', ({ contract, operation }) => {
+    const { body, status, answer } = contract;
+    const bodies = examplesOf(operation.requestBody);
+    expect(bodies.length > 0).toBe(body !== undefined);
+    for (const example of bodies) expect(body?.safeParse(example)).toMatchObject({ success: true });
+    const answers = examplesOf(operation.responses[status]);
+    expect(answers.length > 0).toBe(status !== 204);
+    for (const example of answers) expect(answer.safeParse(example)).toMatchObject({ success: true });
+  });
+
+  it('has no example of a route that there is not', () => {
+    expect(Object.keys(examples)).toEqual(expect.arrayContaining(Object.keys(routes)));
+    expect(Object.keys(examples)).toHaveLength(Object.keys(routes).length);
+  });
+
   it('has no schema of which generators make a class without members', () => {
     const choices = objectsIn(document).filter(([, node]) => 'anyOf' in node || 'oneOf' in node || '$defs' in node);
-    expect(choices.map(([path]) => path)).toEqual([]);
+    // Of them, one or a batch of the same is a choice between two types that have members.
+    for (const [, { oneOf }] of choices) expect(oneOf).toEqual([one, { type: 'array', items: one, ...bounds }]);
+    expect(choices.filter(([path]) => !path.startsWith('#/paths//rpc/post/'))).toEqual([]);
     const several = objectsIn(document).filter(([, { type }]) => Array.isArray(type) && type[1] !== 'null');
     expect(several.map(([path]) => path)).toEqual([]);
     const empty = objectsIn(document.components.schemas).filter(
@@ -134,5 +180,33 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
     expect(named.length).toBeGreaterThan(0);
     for (const [path, node] of named)
       expect([path, node]).toEqual([path, expect.objectContaining({ pattern: expect.any(String) })]);
+  });
+});
+
+describe('the OpenAPI document of /rpc', () => {
+  const rpc = documentOf('account').paths['/rpc']?.['post'];
+
+  it('has a call and a batch, and a response of each', () => {
+    for (const described of [rpc?.requestBody, rpc?.responses['200'], rpc?.responses['400']]) {
+      expect(described?.content?.['application/json']?.schema).toHaveProperty('oneOf');
+    }
+  });
+
+  it('lets the query say who pays', () => {
+    const { RpcCall } = documentOf('account').components.schemas as Record<string, { required?: string[] }>;
+    expect(RpcCall?.required).toEqual(['method']);
+  });
+});
+
+describe('the OpenAPI document of a query of events', () => {
+  it('has the parameters that an argument names', () => {
+    const { parameters = [] } = documentOf('event-catcher').paths['/api/v1/events']?.['get'] ?? {};
+    const schema = { type: 'object', propertyNames: { pattern: '^arg\\..' }, additionalProperties: { type: 'string' } };
+    expect(parameters.find(({ name }) => name === 'arg')).toMatchObject({
+      in: 'query',
+      style: 'form',
+      explode: true,
+      schema,
+    });
   });
 });

@@ -6,8 +6,9 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { answerHeaders, appHeaders, requestHeaders, refreshKey } from '../../schemas/http/headers.ts';
+import { answerHeaders, appHeaders, requestHeaders, refreshKey, type HeaderRule } from '../../schemas/http/headers.ts';
 import { problem, problemCatalogue, type ProblemCode } from '../../schemas/http/problem.ts';
+import type { HttpExample } from '../../schemas/examples/http-example.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { plainJsonSchema } from './plain-json-schema.ts';
 
@@ -17,15 +18,16 @@ export interface DescribedService {
   url: string;
   /** By the name of their operation. */
   routes: Record<string, RouteContract>;
+  examples: Record<string, HttpExample>;
   /** What has a name of its own in the document, and so in the clients that are generated from it. */
   schemas: Record<string, z.ZodType>;
 }
 
 /** Returns the OpenAPI 3.1 document of one service, from its route contracts. */
-export const openApiDocument = ({ title, url, routes, schemas }: DescribedService): object => {
+export const openApiDocument = ({ title, url, routes, examples, schemas }: DescribedService): object => {
   const paths: ZodOpenApiPathsObject = {};
   for (const [operationId, contract] of Object.entries(routes)) {
-    const described = { operationId, ...operation(contract) };
+    const described = { operationId, ...operation(contract, examples[operationId]) };
     paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: described };
   }
   return createDocument(
@@ -67,11 +69,18 @@ const ALWAYS = new Set(['x-request-id']);
 
 const text = ({ source }: RegExp) => ({ type: 'string' as const, pattern: source });
 
-const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'operationId'> => {
+const operation = (
+  contract: RouteContract,
+  example: HttpExample = {},
+): Omit<ZodOpenApiOperationObject, 'operationId'> => {
   const { summary, auth, params, query, body, status, repeated, answer, answerType, streams = {} } = contract;
   const streamed = Object.fromEntries(Object.entries(streams).map(([type, schema]) => [type, { schema }]));
   const content =
-    status === 204 ? {} : { content: { [answerType ?? 'application/json']: { schema: answer }, ...streamed } };
+    status === 204
+      ? {}
+      : {
+          content: { [answerType ?? 'application/json']: { schema: answer, ...shown(example, 'answer') }, ...streamed },
+        };
   const headers = headersOf(answerHeaderNames(contract));
   const success = (description: string): ZodOpenApiResponseObject => ({ description, headers, ...content });
   return {
@@ -79,14 +88,19 @@ const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'op
     security: auth === 'bearer' ? [{ bearer: [] }] : [],
     parameters: [
       ...requestHeaderNames(contract).map(requestHeader),
-      ...(contract.refreshKey ? [refreshKeyHeader] : []),
+      ...(contract.refreshKey ? [{ ...headerOf('idempotency-key', refreshKey), required: false }] : []),
+      ...Object.entries(contract.headers ?? {}).map(([name, rule]) => ({ ...headerOf(name, rule), required: true })),
+      ...(contract.openParameters ? [openParameter(contract.openParameters)] : []),
     ],
     requestParams: {
       ...(params && { path: params as z.ZodObject }),
       ...(query && { query: query as z.ZodObject }),
     },
     ...(body && {
-      requestBody: { required: !body.safeParse(undefined).success, content: { 'application/json': { schema: body } } },
+      requestBody: {
+        required: !body.safeParse(undefined).success,
+        content: { 'application/json': { schema: body, ...shown(example, 'body') } },
+      },
     }),
     responses: {
       [String(status)]: success('success'),
@@ -96,21 +110,36 @@ const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'op
   };
 };
 
+/** A route that takes a batch, too, has one example of each. */
+const shown = ({ batch, ...single }: HttpExample, part: 'body' | 'answer') =>
+  batch ? { examples: { single: { value: single[part] }, batch: { value: batch[part] } } } : { example: single[part] };
+
 const allRequestHeaders = { ...appHeaders, ...requestHeaders };
 type RequestHeader = keyof typeof allRequestHeaders;
-const requestHeader = (name: RequestHeader) => {
-  const { pattern, description } = allRequestHeaders[name];
-  return { name, in: 'header' as const, required: name in appHeaders, description, schema: text(pattern) };
-};
+const requestHeader = (name: RequestHeader) => ({
+  ...headerOf(name, allRequestHeaders[name]),
+  required: name in appHeaders,
+});
 
-const refreshKeyHeader = {
-  ...{ name: 'idempotency-key', in: 'header' as const, required: false },
-  ...{ description: refreshKey.description, schema: text(refreshKey.pattern) },
-};
+const headerOf = (name: string, { pattern, description }: HeaderRule) => ({
+  ...{ name, in: 'header' as const, description, schema: text(pattern) },
+});
 
-const requestHeaderNames = ({ auth, command }: RouteContract): RequestHeader[] => [
+/** Each member of the object is a parameter of its own. */
+const openParameter = ({ prefix, description }: Required<RouteContract>['openParameters']) => ({
+  ...{ name: prefix.replace('.', ''), in: 'query' as const, description, style: 'form' as const, explode: true },
+  schema: {
+    type: 'object' as const,
+    propertyNames: { pattern: `^${prefix.replace('.', '\\.')}.` },
+    additionalProperties: { type: 'string' as const },
+  },
+});
+
+/** What no known caller sends, and what is no query either, has no reason to wait for a read model. */
+const requestHeaderNames = ({ auth, command, method }: RouteContract): RequestHeader[] => [
   ...(auth === 'app' ? (Object.keys(appHeaders) as (keyof typeof appHeaders)[]) : []),
-  ...(command ? (auth === 'none' ? [] : (['idempotency-key'] as const)) : (['x-min-position'] as const)),
+  ...(command && auth !== 'none' ? (['idempotency-key'] as const) : []),
+  ...(!command && (auth !== 'none' || method === 'GET') ? (['x-min-position'] as const) : []),
   'x-request-id',
 ];
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { CreateDocumentOptions } from 'zod-openapi';
 
@@ -6,6 +7,11 @@ type JsonSchema = Parameters<Override>[0]['jsonSchema'];
 
 /** The greatest integer of 32 bits. */
 const INT32_MAX = 2 ** 31 - 1;
+
+/** JSON Schema knows base64url as an encoding of content, and not as a format: strict readers refuse unknown formats. */
+export const encodingIsNoFormat = ({ jsonSchema }: { jsonSchema: JsonSchema }): void => {
+  if (jsonSchema.format === jsonSchema.contentEncoding) delete jsonSchema.format;
+};
 
 /**
  * Writes schemas in the words that every generator of clients knows. Some make a class without members of a choice
@@ -35,11 +41,19 @@ export const plainJsonSchema: Override = ({ zodSchema, jsonSchema, io }) => {
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-/** A nullable schema has two types. Any other choice is any JSON, which its description explains. */
+/**
+ * A nullable schema has two types, and what may be one or a batch says so. Any other choice is any JSON, which its description
+ * explains.
+ */
 const withoutChoice = (jsonSchema: JsonSchema): void => {
   const { anyOf } = jsonSchema;
   if (!anyOf) return;
   delete jsonSchema.anyOf;
+  const [one, batch] = anyOf;
+  if (batch?.type === 'array' && isDeepStrictEqual(batch.items, one)) {
+    jsonSchema.oneOf = anyOf;
+    return;
+  }
   const [schema, ...others] = anyOf.filter(({ type }) => type !== 'null');
   if (others.length > 0 || typeof schema?.type !== 'string') return;
   const description = jsonSchema.description ?? schema.description;

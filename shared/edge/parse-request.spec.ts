@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { route } from '../../schemas/http/route.ts';
+import { route, type RouteContract } from '../../schemas/http/route.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { parseRequest } from './parse-request.ts';
 import { requestContext } from './request-context.ts';
@@ -47,7 +47,7 @@ describe('a parameter that is not listed', () => {
   const { query: listed } = contract;
   const messagesOf = (
     query: object,
-    options: { query?: typeof listed; openParameters?: string } = { query: listed },
+    options: { query?: typeof listed; openParameters?: Required<RouteContract>['openParameters'] } = { query: listed },
   ) => {
     try {
       parseRequest({ ...bare, ...options }, request({ query }));
@@ -66,8 +66,9 @@ describe('a parameter that is not listed', () => {
 
   it('is ignored when its name begins with _, and is left to a handler that knows more', () => {
     expect(messagesOf({ _: '1', _cache: 'x', take: '3' })).toEqual([]);
-    expect(messagesOf({ 'arg.to': '1' }, { query: listed, openParameters: 'arg.' })).toEqual([]);
-    expect(messagesOf({ argto: '1' }, { query: listed, openParameters: 'arg.' })).toHaveLength(1);
+    const openParameters = { prefix: 'arg.', description: '' };
+    expect(messagesOf({ 'arg.to': '1' }, { query: listed, openParameters })).toEqual([]);
+    expect(messagesOf({ argto: '1' }, { query: listed, openParameters })).toHaveLength(1);
   });
 });
 

@@ -32,7 +32,7 @@ const refuseUnknownParameters = (
   const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
   for (const path of Object.keys(given as object)) {
     if (known.includes(path) || path.startsWith('_')) continue;
-    if (openParameters !== undefined && path.startsWith(openParameters)) continue;
+    if (openParameters && path.startsWith(openParameters.prefix)) continue;
     errors.push({ path, message: `is not a parameter here${suggestion(path, known)}` });
   }
 };

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { messengerRoutes } from '../../../schemas/http/messenger-routes.ts';
+import { messengerRoutes, WEBHOOK_SECRET } from '../../../schemas/http/messenger-routes.ts';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
@@ -31,7 +31,7 @@ export class LogInWithBotHttp {
 
   @Implements(hearBot)
   async hear({ body, context }: ParsedRequest<typeof hearBot>): Promise<Record<string, never>> {
-    const secret = context.header('x-telegram-bot-api-secret-token');
+    const secret = context.header(WEBHOOK_SECRET);
     await this.commands.execute(new HearBot({ secret, message: body.message }, context.metadata));
     return {};
   }
