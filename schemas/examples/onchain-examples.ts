@@ -12,6 +12,9 @@ const { contractAddress } = ContractRegistered;
 const { apiKey } = appSignatureExample;
 
 const [time, later] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:05.000Z'];
+const word = (hex: string): string => hex.toLowerCase().padStart(64, '0');
+/** `transfer(executor, 1)`. */
+const transferData = `0xa9059cbb${word(BundleSigned.executor.slice(2))}${word('1')}`;
 const nonceHex = '0x20000000000000000';
 
 const receipt: OperationReceipt = {
@@ -26,7 +29,7 @@ const receipt: OperationReceipt = {
 const submitted = { id: transactionId, userOpHash, sender, chainId, entryPoint, nonce, sponsor: true };
 const listed = {
   ...submitted,
-  ...{ appId, to: contractAddress, value: '0', data: '0xa9059cbb', status: 'included' as const, createdAt: time },
+  ...{ appId, to: contractAddress, value: '0', data: transferData, status: 'included' as const, createdAt: time },
   replacedBy: null,
   history: [
     { status: 'submitted' as const, time },
@@ -35,7 +38,7 @@ const listed = {
 };
 const transactionRequest = {
   ...{ chainId, sponsor: true },
-  transactionReq: { to: contractAddress, value: '0', data: '0xa9059cbb' },
+  transactionReq: { to: contractAddress, value: '0', data: transferData },
 };
 const sent = { ...submitted, status: 'submitted' as const, createdAt: time };
 

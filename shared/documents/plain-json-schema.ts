@@ -48,12 +48,9 @@ const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const withoutChoice = (jsonSchema: JsonSchema): void => {
   const { anyOf } = jsonSchema;
   if (!anyOf) return;
-  delete jsonSchema.anyOf;
   const [one, batch] = anyOf;
-  if (batch?.type === 'array' && isDeepStrictEqual(batch.items, one)) {
-    jsonSchema.oneOf = anyOf;
-    return;
-  }
+  if (batch?.type === 'array' && isDeepStrictEqual(batch.items, one)) return;
+  delete jsonSchema.anyOf;
   const [schema, ...others] = anyOf.filter(({ type }) => type !== 'null');
   if (others.length > 0 || typeof schema?.type !== 'string') return;
   const description = jsonSchema.description ?? schema.description;

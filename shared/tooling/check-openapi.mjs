@@ -7,7 +7,7 @@ import { getReady, root } from './ready.mjs';
 
 /** The tools, which are fetched when they are first used. */
 const REDOCLY = ['--package', '@redocly/cli@2.77.0'];
-const HEY_API = ['--package', '@hey-api/openapi-ts@0.99.0', '--package', 'typescript@6.0.3'];
+const HEY_API = ['@hey-api/openapi-ts@0.99.0', 'typescript@6.0.3'];
 const PYTHON_TOOLS = ['schemathesis==4.32.5', 'openapi-generator-cli==7.26.0'];
 
 /** Requests after which nobody is known who could send others. */
@@ -17,6 +17,8 @@ const OWN = join(root, 'shared/tooling/openapi');
 const WORK = join(root, 'node_modules/.cache/check-openapi');
 const VENV = join(WORK, 'venv');
 const DATA = join(WORK, 'data');
+/** Both packages together: npx would take the TypeScript of this project for one of them, and install the newest beside it. */
+const HEY_API_FOLDER = join(WORK, 'hey-api-tool');
 
 /** @param {string} service */
 const documentOf = (service) => join(root, `schemas/generated/openapi.${service}.json`);
@@ -119,6 +121,7 @@ await runCommand(async () => {
     await run('python3', ['-m', 'venv', VENV]);
     await run(join(VENV, 'bin/pip'), ['install', '--quiet', ...PYTHON_TOOLS]);
   }
+  await run('npm', ['install', '--no-audit', '--no-fund', '--prefix', HEY_API_FOLDER, ...HEY_API]);
   await npx(REDOCLY, [
     'redocly',
     'lint',
@@ -131,7 +134,9 @@ await runCommand(async () => {
   const program = await startProgram();
   try {
     await tryClients('hey-api', (service, folder) =>
-      npx(HEY_API, ['openapi-ts', '-i', documentOf(service), '-o', folder, '-c', '@hey-api/client-fetch']),
+      run(join(HEY_API_FOLDER, 'node_modules/.bin/openapi-ts'), [
+        ...['-i', documentOf(service), '-o', folder, '-c', '@hey-api/client-fetch'],
+      ]),
     );
     await tryClients('typescript-fetch', (service, folder) =>
       run(join(VENV, 'bin/openapi-generator-cli'), [

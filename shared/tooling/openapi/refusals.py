@@ -47,6 +47,8 @@ REFUSALS = [
     ("logInWithOAuth", "validation_failed", "state", "is missing only where the login was denied"),
     ("logInWithOAuth", "oauth_denied", None, "says what the provider said"),
     ("getUser", "validation_failed", "asOf", "a time, or only a position that an answer carried"),
+    ("sendTransaction", "execution_reverted", None, "what a contract does is known to its chain"),
+    ("estimateGas", "execution_reverted", None, "what a contract does is known to its chain"),
     ("registerContract", "validation_failed", "startBlock", "a number or deploy: choices are not described"),
     ("registerContract", "validation_failed", "eventAbi", "has an event"),
     ("registerContract", "chain_not_supported", None, "which chains there are is a setting"),
