@@ -10,10 +10,12 @@ const program = join(temporaryFolder(), 'program.mjs');
 writeFileSync(
   program,
   `
+  import { url } from 'node:inspector';
   const signals = [];
+  process.kill(process.pid, 'SIGUSR1');
   process.on('SIGTERM', (signal) => {
     signals.push(signal);
-    setTimeout(() => { console.log('drained after', signals.length); process.exit(7); }, 200);
+    setTimeout(() => { console.log('drained after', signals.length, 'debugger at', url()); process.exit(7); }, 200);
   });
   process.on('disconnect', () => { console.log('alone'); process.exit(); });
   console.log('up', process.versions.node.split('.')[0], process.argv.slice(2).join(' '));
@@ -35,13 +37,13 @@ const launch = () => {
 };
 
 describe('the launcher', () => {
-  it('runs a program on Node 26, forwards a repeated signal once, and exits with its exit code', async () => {
+  it('runs a program on Node 26, without a debugger, forwards a repeated signal once, and exits with its exit code', async () => {
     const { child, lines, exit, prints } = launch();
     await prints('up 26 --fresh');
     child.kill('SIGTERM');
     child.kill('SIGTERM');
     expect(await exit).toBe(7);
-    expect(lines).toContain('drained after 1');
+    expect(lines).toContain('drained after 1 debugger at undefined');
   });
 
   it('disconnects from its program when it is killed', async () => {

@@ -34,7 +34,11 @@ const watchNpm = (onGone) => {
  */
 export const runNode = (argv, onLine) => {
   const output = onLine ? 'pipe' : 'inherit';
-  const child = spawn(nodeBinary(), argv, { detached: true, stdio: ['inherit', output, output, 'ipc'] });
+  // A process with keys opens no debugger to whoever may send it SIGUSR1.
+  const child = spawn(nodeBinary(), ['--disable-sigusr1', ...argv], {
+    detached: true,
+    stdio: ['inherit', output, output, 'ipc'],
+  });
   for (const stream of [child.stdout, child.stderr]) {
     if (stream && onLine) createInterface(stream).on('line', onLine);
   }
