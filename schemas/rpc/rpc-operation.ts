@@ -23,6 +23,8 @@ const identified = {
   paymasterVerificationGasLimit: optionalQuantity,
   paymasterPostOpGasLimit: optionalQuantity,
   paymasterData: bytesInput.nullish(),
+  // What it authorizes would be left out, and the operation be another.
+  eip7702Auth: z.null('is not supported').optional(),
 };
 
 /** An operation of EntryPoint v0.7, not packed (ERC-7769), of which limits, fees and signature may be missing. */

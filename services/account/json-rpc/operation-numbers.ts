@@ -20,6 +20,8 @@ const amountOf = (text: string | null | undefined): bigint => BigInt(text ?? 0);
 /** Reads an operation: limits and fees that are missing are 0, a missing signature is a stub. @throws RpcError */
 export const readOperation = (given: DraftOperation): UserOperation => {
   const { factory, factoryData, paymaster, paymasterData } = given;
+  requireWhoseDataItIs('factory', factory, factoryData);
+  requireWhoseDataItIs('paymaster', paymaster, paymasterData);
   return {
     sender: addressOf('userOperation.sender', given.sender),
     nonce: BigInt(given.nonce),
@@ -42,6 +44,13 @@ export const readOperation = (given: DraftOperation): UserOperation => {
           },
     signature: given.signature ?? STUB_SIGNATURE,
   };
+};
+
+type Given = string | null | undefined;
+/** Data that no contract is given would be left out, and the operation be another. */
+const requireWhoseDataItIs = (member: 'factory' | 'paymaster', address: Given, data: Given): void => {
+  if (address == null && (data ?? '0x') !== '0x')
+    throw invalidParams(`userOperation.${member}: is missing, and ${member}Data is there`);
 };
 
 /** Reads a state override set, with amounts as every node takes them. @throws RpcError */

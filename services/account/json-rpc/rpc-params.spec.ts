@@ -160,6 +160,16 @@ describe('params of /rpc', () => {
     return refused(method, all, new RegExp(`^userOperation\\.${member}: \\w`));
   });
 
+  it.each(ofOperations)('of %s have nothing that would be left out', async (method) => {
+    const without = (member: Member) => [
+      withParam(method, 0, { ...operation, [member]: undefined, [`${member}Data`]: '0x01' }),
+    ];
+    await refused(method, without('factory'), /^userOperation\.factory: is missing, and factoryData is there$/);
+    await refused(method, without('paymaster'), /^userOperation\.paymaster: is missing, and paymasterData is there$/);
+    const authorized = withParam(method, 0, { ...operation, eip7702Auth: { chainId: '0x1' } });
+    await refused(method, [authorized], /^userOperation\.eip7702Auth: is not supported$/);
+  });
+
   const params = names.flatMap((method) =>
     Object.keys(rpcMethods[method].params).map((name, at) => [method, name, at]),
   );
