@@ -29,6 +29,15 @@ describe('the connections of a service', () => {
     expect((await things.ask('/things/one')).status).toBe(200);
   });
 
+  it('are closed after a request that names two hosts', async () => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    connection.write(GET.replace('host: x', 'host: x\r\nHost: y') + GET);
+    const received = await connection.answer;
+    expect(statusesIn(received)).toEqual(['400']);
+    expect(received).toContain('"detail":"host: is there more than once"');
+  });
+
   it('may have any number one after the other', async () => {
     const { service } = await start();
     const connection = rawConnection(service.url);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Refusal } from '../errors/refusal.ts';
+import { invalid, Refusal } from '../errors/refusal.ts';
 import { addressAsksTooOften, limitedAtATime } from './rate-limits.ts';
 
 /** Within this a client sends the headers of a request; and within this the whole request. */
@@ -125,6 +125,11 @@ export class HttpConnections {
     response.once('close', () => {
       this.end(connection, response);
     });
+    if (request.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length > 1) {
+      // RFC 9112, 3.2: a proxy in front may have routed by the other one.
+      connection.isClosing = true;
+      this.refusals.set(request, invalid({ path: 'host', message: 'is there more than once' }));
+    }
     if (connection.underWay.size > requestsMax) {
       connection.isClosing = true;
       this.refusals.set(request, limitedAtATime(`${String(requestsMax)} requests on one connection`));
