@@ -61,6 +61,10 @@ describe('settings', () => {
     expect(() => loadSettings(environment)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret') }),
     );
+    expect(() => loadSettings({ RATE_LIMITS: '{' })).toThrow(/^RATE_LIMITS is not valid JSON/);
+    expect(() => loadSettings({ RATE_LIMITS: '{"login":{"points":1}}' })).toThrow(
+      'RATE_LIMITS login: seconds: is required',
+    );
     expect(wrongIn({ CHAINS: '[{"chainId":1,"rpcUrls":["ftp://x"]}]' })).toEqual(['CHAINS.0.rpcUrls.0']);
     expect(wrongIn({ ANNALS_ENV_FILE: join(folder, 'absent') })).toEqual(['ANNALS_ENV_FILE']);
   });

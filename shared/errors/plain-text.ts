@@ -26,6 +26,11 @@ export const plainText: z.core.$ZodErrorMap = (issue) => {
       return `is ${issue.inclusive === false ? 'not less' : 'more'} than ${String(issue.maximum)}`;
     case 'unrecognized_keys':
       return `has members that are not known: ${issue.keys.join(', ')}`;
+    case 'invalid_union': {
+      // Of a choice, what comes last is what most of its values are.
+      const [first] = issue.errors.at(-1) ?? [];
+      return first && [...first.path, first.message].join(': ');
+    }
     case 'invalid_format':
       return issue.format === 'url' ? 'is not a URL' : undefined;
     default:

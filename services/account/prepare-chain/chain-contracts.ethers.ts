@@ -270,13 +270,17 @@ class Funder {
   }
 }
 
-/** Sends, and waits for the block. @returns the hash. @throws CannotStart where the sender cannot pay */
+/** Sends, and waits for the block. @returns the hash. @throws CannotStart where the sender cannot pay, or sends something else */
 const sendFrom = async (wallet: Wallet, transaction: TransactionRequest): Promise<string> => {
   try {
     const sent = await wallet.sendTransaction(transaction);
     await sent.wait(1, MINED_WITHIN_MS);
     return sent.hash;
   } catch (error) {
+    if (isError(error, 'NONCE_EXPIRED') || isError(error, 'REPLACEMENT_UNDERPRICED')) {
+      const what = `another transaction of ${wallet.address} is under way`;
+      throw new CannotStart(`${what}: run this again when it is in a block`, { cause: error });
+    }
     if (!isError(error, 'INSUFFICIENT_FUNDS')) throw error;
     throw new CannotStart(`${wallet.address} has too little balance to pay for this: send it some`, { cause: error });
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Contract, JsonRpcProvider } from 'ethers';
+import { Contract, JsonRpcProvider, Wallet } from 'ethers';
 import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
 import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { chainSettings, type ChainSettings } from '../../../shared/config/settings.ts';
@@ -116,6 +116,20 @@ describe('preparing a chain', () => {
     await expect(withdraw()).rejects.toThrow('has too little balance to pay for this: send it some');
     await prepare({ executors: 1 });
     expect(await withdraw()).toMatch(/^0x[0-9a-f]{64}$/);
+  });
+
+  it('says what to do while a transaction of the one who pays is under way, as after an end in the middle', async () => {
+    await provider.send('evm_setAutomine', [false]);
+    const funder = new Wallet(LOCAL_FUNDER_KEY, provider);
+    const underWay = await funder.sendTransaction({ to: SOMEBODY, value: 1n, maxFeePerGas: 10n ** 12n });
+    const more = { executors: 4 };
+    await expect(prepare(more)).rejects.toThrow(
+      `another transaction of ${funder.address} is under way: run this again`,
+    );
+    await provider.send('evm_setAutomine', [true]);
+    await provider.send('evm_mine', []);
+    expect((await underWay.wait())?.status).toBe(1);
+    expect((await prepare(more)).executors).toHaveLength(4);
   });
 
   it('is refused with a node of another chain, with none, and with a contract that is not ours', async () => {

@@ -84,6 +84,16 @@ describe('annals audit', () => {
     });
   });
 
+  it('says of a file without keys that it has none, in one line', async () => {
+    const notKeys = join(folder, 'notes.txt');
+    writeFileSync(notKeys, '');
+    expect(await end(start('verify', '-', '--jwks', notKeys))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `annals: ${notKeys} has no keys as /.well-known/jwks.json answers them\n`,
+    });
+  });
+
   it('says of an export of the former form what it does not prove', async () => {
     const lines = (await end(start('export', userId))).stdout.trimEnd().split('\n').slice(0, -1);
     const { hash } = JSON.parse(lines.at(-1) ?? '') as { hash: string };

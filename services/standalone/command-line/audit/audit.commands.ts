@@ -2,12 +2,13 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
-import { publicKeys } from '../../../../schemas/http/account-routes.ts';
+import { publicKeys, type PublicKeys } from '../../../../schemas/http/account-routes.ts';
 import { AuditKey } from '../../../../shared/audit/audit-key.jose.ts';
 import { exportHistory } from '../../../../shared/audit/export-history.ts';
 import { ExportNotProven } from '../../../../shared/audit/export-not-proven.ts';
 import { HistoryThread } from '../../../../shared/audit/history-thread.ts';
 import { verifyExport, type VerifiedExport } from '../../../../shared/audit/verify-export.jose.ts';
+import { CannotStart } from '../../../../shared/errors/cannot-start.ts';
 import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
 import { loadMasterKey } from '../../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
@@ -58,7 +59,7 @@ const exportUser = (userId: string): Promise<void> =>
   });
 
 const verify = async (file: string, { jwks, json }: { jwks?: string; json?: boolean }): Promise<void> => {
-  const keys = jwks === undefined ? undefined : publicKeys.parse(JSON.parse(readFileSync(jwks, 'utf8')));
+  const keys = jwks === undefined ? undefined : readKeys(jwks);
   try {
     const verified = await verifyExport(file === '-' ? process.stdin : createReadStream(file), keys);
     process.stdout.write(`${json ? JSON.stringify({ proven: true, ...verified }) : textOf(verified)}\n`);
@@ -67,6 +68,14 @@ const verify = async (file: string, { jwks, json }: { jwks?: string; json?: bool
     const { message } = error;
     process.stdout.write(json ? `${JSON.stringify({ proven: false, reason: message })}\n` : `${file}: ${message}\n`);
     process.exitCode = 1;
+  }
+};
+
+const readKeys = (file: string): PublicKeys => {
+  try {
+    return publicKeys.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (cause) {
+    throw new CannotStart(`${file} has no keys as /.well-known/jwks.json answers them`, { cause });
   }
 };
 
