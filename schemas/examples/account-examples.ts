@@ -46,9 +46,9 @@ const event = {
 const changes = { changes: { username: 'Ada' } };
 const issuer = {
   ...{ issuer: 'https://account.example', jwks_uri: 'https://account.example/.well-known/jwks.json' },
-  id_token_signing_alg_values_supported: ['ES256' as const] satisfies [string],
-  subject_types_supported: ['public' as const] satisfies [string],
-  response_types_supported: [] satisfies [],
+  id_token_signing_alg_values_supported: ['ES256' as const],
+  subject_types_supported: ['public' as const],
+  response_types_supported: [],
 };
 
 /** For the OpenAPI document of the account service. */

@@ -5,9 +5,9 @@ import { route } from './route.ts';
 export const issuerMetadata = z.object({
   issuer: z.string().describe('iss of every token'),
   jwks_uri: z.string(),
-  id_token_signing_alg_values_supported: z.tuple([z.literal('ES256')]),
-  subject_types_supported: z.tuple([z.literal('public')]),
-  response_types_supported: z.tuple([]),
+  id_token_signing_alg_values_supported: z.array(z.literal('ES256')).length(1),
+  subject_types_supported: z.array(z.literal('public')).length(1),
+  response_types_supported: z.array(z.string()).length(0),
 });
 export type IssuerMetadata = z.infer<typeof issuerMetadata>;
 

@@ -163,6 +163,10 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
     expect(choices.filter(([path]) => !path.startsWith('#/paths//rpc/post/'))).toEqual([]);
     const several = objectsIn(document).filter(([, { type }]) => Array.isArray(type) && type[1] !== 'null');
     expect(several.map(([path]) => path)).toEqual([]);
+    const tuples = objectsIn(document).filter(
+      ([path, { items }]) => Array.isArray(items) && !path.endsWith('/example'),
+    );
+    expect(tuples.map(([path]) => path)).toEqual([]);
     const empty = objectsIn(document.components.schemas).filter(
       ([, node]) => node['type'] === 'object' && !node['properties'] && !node['additionalProperties'],
     );
