@@ -18,8 +18,12 @@ import { RateLimits } from './rate-limits.ts';
 import { requestMetadata } from './request-context.ts';
 import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts';
 
-/** What the events of a command have besides what its body brings. */
+/** What the events of a command, and those of an `Idempotency-Key`, have besides what body and answer bring. */
 const COMMAND_BYTES = 1_000;
+/** Sealed, a text becomes base64. */
+const SEALED = 4 / 3;
+/** A kept answer is sealed with the service's key, and that text with the user's. */
+const SEALED_TWICE = SEALED * SEALED;
 
 /** Answers as contracts define: status, positions, and the first answer again for a repeated command. */
 @Injectable()
@@ -68,18 +72,20 @@ export class AnswerInterceptor implements NestInterceptor {
     reply: FastifyReply,
     handle: () => Promise<unknown>,
   ) {
-    const carryOut = async (): Promise<StoredAnswer> => {
-      await this.countBytes(request);
-      const { body, position, status, sessionId } = (await handle()) as CommandAnswer<unknown>;
-      request.callerIsKnown = true;
-      this.noteOwnWrite(request.caller, body, position);
-      const headers = { 'x-position': this.positions.write(position) };
-      return { status: status ?? bound.contract.status, headers, body, sessionId };
-    };
     const { caller } = request;
     // Nothing is stored for a caller who is not known.
     const { contract } = bound;
     const key = caller || contract.signedBody ? idempotencyKey(request) : undefined;
+    const carryOut = async (): Promise<StoredAnswer> => {
+      await this.countBytes(request, key);
+      const { body, position, status, sessionId } = (await handle()) as CommandAnswer<unknown>;
+      request.callerIsKnown = true;
+      this.noteOwnWrite(request.caller, body, position);
+      const headers = { 'x-position': this.positions.write(position) };
+      const answered = { status: status ?? contract.status, headers, body, sessionId };
+      if (key !== undefined) await this.countKept(request, answered);
+      return answered;
+    };
     const answer =
       key === undefined
         ? await carryOut()
@@ -94,9 +100,22 @@ export class AnswerInterceptor implements NestInterceptor {
   }
 
   /** Counts what a command brings by its caller and day, because what is stored stays; a repeat stores nothing. @throws Refusal rate_limited */
-  private async countBytes({ caller, rawBody }: FastifyRequest): Promise<void> {
+  private async countBytes({ caller, rawBody }: FastifyRequest, key: string | undefined): Promise<void> {
     if (!caller || caller.kind === 'app') return;
-    await this.limits.countBytes(holderKey(caller), COMMAND_BYTES + (rawBody?.length ?? 0));
+    const bytes = Math.ceil((rawBody?.length ?? 0) * SEALED) + COMMAND_BYTES;
+    await this.limits.countBytes(holderKey(caller), key === undefined ? bytes : bytes + COMMAND_BYTES);
+  }
+
+  private async hasUsedUpBytes({ caller }: FastifyRequest): Promise<boolean> {
+    if (!caller || caller.kind === 'app') return false;
+    return (await this.limits.peek('storedBytes', holderKey(caller)))?.exceeded === true;
+  }
+
+  /** Counts an answer that is kept for its key. It is not refused any more: the next command is. */
+  private async countKept({ caller }: FastifyRequest, answered: StoredAnswer): Promise<void> {
+    if (!caller || caller.kind === 'app') return;
+    const bytes = Math.ceil(Buffer.byteLength(JSON.stringify(answered)) * SEALED_TWICE);
+    await this.limits.count('storedBytes', holderKey(caller), bytes);
   }
 
   private noteOwnWrite(caller: Caller | undefined, body: unknown, position: Position): void {
@@ -110,23 +129,25 @@ export class AnswerInterceptor implements NestInterceptor {
     request: FastifyRequest,
     carryOut: () => Promise<StoredAnswer>,
   ): Promise<StoredAnswer> {
+    const asked = {
+      ...{ caller, key, ...identity(request) },
+      userId: request.caller?.kind === 'user' ? request.caller.userId : undefined,
+    };
+    if (await this.hasUsedUpBytes(request)) {
+      // A key that is refused would be stored too.
+      const kept = await this.requests.kept(asked);
+      if (kept) return kept;
+      await this.countBytes(request, key);
+    }
     let temporaryError: unknown;
-    const answer = await this.requests.once(
-      {
-        caller,
-        key,
-        ...identity(request),
-        userId: request.caller?.kind === 'user' ? request.caller.userId : undefined,
-      },
-      (onceId) => {
-        request.onceId = onceId;
-        return carryOut().catch((error: unknown) => {
-          const refused = refusedAnswer(error, request.id);
-          if (!refused) temporaryError = error;
-          return refused;
-        });
-      },
-    );
+    const answer = await this.requests.once(asked, (onceId) => {
+      request.onceId = onceId;
+      return carryOut().catch((error: unknown) => {
+        const refused = refusedAnswer(error, request.id);
+        if (!refused) temporaryError = error;
+        return refused;
+      });
+    });
     if (!answer) throw temporaryError;
     return answer;
   }

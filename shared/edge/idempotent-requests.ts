@@ -122,6 +122,11 @@ export class IdempotentRequests {
     throw new Refusal('dependency_unavailable', 'the same request is still in progress', { retryAfter: 1 });
   }
 
+  /** Returns the answer that is kept, and stores nothing. @throws Refusal idempotency_key_reused, session_revoked */
+  kept(request: IdempotentRequest): Promise<StoredAnswer | undefined> {
+    return this.find(streamOf(request), request);
+  }
+
   /**
    * The same for a command whose body is signed, so that its caller is known only when it is carried out: nothing is stored of
    * one that is refused. What is signed is used up, so that it is not carried out twice.

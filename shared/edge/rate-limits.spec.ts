@@ -56,13 +56,26 @@ describe('rate limits', () => {
   });
 
   it('count no bytes of a repeat by Idempotency-Key, which stores nothing', async () => {
-    const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 2_500, seconds: 86_400 } });
+    const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 5_000, seconds: 86_400 } });
     await using own = await startThings({ environment: { RATE_LIMITS } });
     const post = (key: string) => own.post({ name: 'n' }, { 'idempotency-key': key });
     for (let times = 0; times < 5; times += 1) expect((await post('one')).status).toBe(201);
     expect((await post('two')).status).toBe(201);
     expect((await problemOfAnswer(await post('three'))).code).toBe('rate_limited');
     expect((await post('two')).status).toBe(201);
+  });
+
+  it('count the answer that is kept for an idempotency key as bytes that are stored, and store no key beyond', async () => {
+    const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 6_000, seconds: 86_400 } });
+    await using own = await startThings({ environment: { RATE_LIMITS } });
+    const authorization = `Bearer ${await own.tokens.accessToken({ claims: { sub: 'usr_writer' } })}`;
+    const post = async (key: string) =>
+      (await own.post({ name: 'x'.repeat(200) }, { authorization, 'idempotency-key': key })).status;
+    // Twice 1,000, the body, and the answer, which is sealed twice.
+    expect([await post('a'), await post('b'), await post('c')]).toEqual([201, 201, 429]);
+    const head = await own.foundation.eventStore.head();
+    expect([await post('d'), await post('a')]).toEqual([429, 201]);
+    expect(await own.foundation.eventStore.head()).toBe(head);
   });
 
   it('have the defaults and the names of section 9 of the interface', () => {
