@@ -6,7 +6,8 @@ const ATTACKER = '127.0.0.2';
 
 /** The text of a request, with a body of JSON or without one. */
 export const requestText = (method: string, path: string, headers: Record<string, string> = {}, body = ''): string => {
-  const ofBody = body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(body.length) };
+  const ofBody =
+    body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
   const fields = Object.entries({ host: 'annals', ...headers, ...ofBody }).map((pair) => pair.join(': '));
   return `${[`${method} ${path} HTTP/1.1`, ...fields].join('\r\n')}\r\n\r\n${body}`;
 };
@@ -28,11 +29,20 @@ export const sendUnread = async (
   for (const socket of sockets) socket.destroy();
 };
 
-/** Sends requests as fast as they are answered, over so many connections. Returns how many answers had each status. */
+/**
+ * Sends requests as fast as they are answered, over so many connections. Returns how many answers had each status.
+ * @param everyMs the least time between two requests of a connection
+ */
 export const flood = async (
   url: string,
-  { connections, text, forMs }: { connections: number; text: string; forMs: number },
+  {
+    connections,
+    text,
+    forMs,
+    everyMs = 0,
+  }: { connections: number; text: string | (() => string); forMs: number; everyMs?: number },
 ): Promise<Record<string, number>> => {
+  const next = typeof text === 'string' ? () => text : text;
   const answers: Record<string, number> = {};
   const endsAt = performance.now() + forMs;
   const connectAgain = async (): Promise<void> => {
@@ -42,14 +52,20 @@ export const flood = async (
       socket.on('close', () => {
         resolve(undefined);
       });
+      let askedAt = performance.now();
+      const ask = () => {
+        askedAt = performance.now();
+        if (askedAt < endsAt) socket.write(next());
+        else socket.destroy();
+      };
       socket.on('data', (received: string) => {
         for (const [, status = ''] of received.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
           answers[status] = (answers[status] ?? 0) + 1;
-          if (performance.now() < endsAt) socket.write(text);
-          else socket.destroy();
+          if (everyMs === 0) ask();
+          else setTimeout(ask, Math.max(0, askedAt + everyMs - performance.now()));
         }
       });
-      socket.write(text);
+      ask();
       await Promise.race([closed, pause(Math.max(0, endsAt - performance.now()))]);
       socket.destroy();
     }

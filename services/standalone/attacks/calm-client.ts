@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
 /** Runs as a worker: an attack in the same thread would delay what it measures. */
 
@@ -13,18 +14,20 @@ export interface CalmRequest {
 export interface CalmAnswers {
   /** How long each answer took, in milliseconds. */
   tookMs: number[];
+  /** The same by a stopwatch that stands still while the machine is busy. */
+  passedMs: number[];
   /** What was answered instead of 200. */
   refused: string[];
 }
 
-const { tookMs, refused }: CalmAnswers = { tookMs: [], refused: [] };
+const { tookMs, passedMs, refused }: CalmAnswers = { tookMs: [], passedMs: [], refused: [] };
 const stopping = new AbortController();
 parentPort?.once('message', () => {
   stopping.abort();
 });
 
 const ask = async ({ url, headers }: CalmRequest): Promise<void> => {
-  const from = performance.now();
+  const [from, passed] = [performance.now(), startStopwatch()];
   try {
     const answer = await fetch(url, { headers });
     const text = await answer.text();
@@ -33,6 +36,7 @@ const ask = async ({ url, headers }: CalmRequest): Promise<void> => {
     refused.push(String(error));
   }
   tookMs.push(performance.now() - from);
+  passedMs.push(passed());
 };
 
 const requests = workerData as CalmRequest[];
@@ -41,4 +45,4 @@ for (let asked = 0; !stopping.signal.aborted; asked += 1) {
   if (next) await ask(next);
   await pause(ASK_EVERY_MS);
 }
-parentPort?.postMessage({ tookMs, refused });
+parentPort?.postMessage({ tookMs, passedMs, refused });
