@@ -1,0 +1,16 @@
+import { MongoClient } from 'mongodb';
+
+/** Returns all that a server answers of its databases, by collection: each with its documents in one text. */
+export const textsInDatabases = async (url: string, names: readonly string[]): Promise<[string, string][]> => {
+  const client = await MongoClient.connect(url);
+  try {
+    const collections = (await Promise.all(names.map((name) => client.db(name).collections()))).flat();
+    return await Promise.all(
+      collections.map(async (collection): Promise<[string, string]> => {
+        return [collection.namespace, JSON.stringify(await collection.find({}).toArray())];
+      }),
+    );
+  } finally {
+    await client.close();
+  }
+};
