@@ -205,9 +205,10 @@ export class SqliteDatabase {
       if (!isCorrupt(error) && !isKnown) throw error;
       this.connection.close();
       if (error instanceof CannotStart) throw error;
-      throw new CannotStart(damageLine(this.file, messageOf(error)), {
-        cause: error,
-      });
+      // A refusal has the line as its cause: it was made for who sends requests.
+      const isLine = error instanceof Refusal && error.cause instanceof Error;
+      const line = isLine ? messageOf(error.cause) : damageLine(this.file, messageOf(error));
+      throw new CannotStart(line, { cause: error });
     }
   }
 
