@@ -151,7 +151,7 @@ describe('a transaction that was sent', () => {
     await sends.until(sender, sent['id'], 'included', 'final');
   });
 
-  it('is cancelled by another one of its nonce, which the app pays for, and which is answered again', async () => {
+  it('is cancelled by another one of its nonce, which the app pays for, and which is answered again until a block has it', async () => {
     const targeted = await sends.app({ ...ALLOWS_ALL, allow: [{ target: randomWallet().address, selectors: null }] });
     const go = await busy();
     const { sender, sent } = await poor(targeted);
@@ -162,6 +162,7 @@ describe('a transaction that was sent', () => {
     await sends.until(sender, body['id'], 'included', 'final');
     const { userOpHash: replacedBy } = body;
     expect(await sends.until(sender, sent['id'], 'replaced')).toMatchObject({ replacedBy, receipt: null });
+    expect(await cancel(sender, sent)).toMatchObject({ status: 409, body: { code: 'not_cancellable' } });
     expect(await receiptOf(sent['userOpHash'])).toMatchObject({ status: 'replaced', replacedBy, receipt: null });
     expect(await lifeOf(sender, body)).toMatchObject({ to: null, value: null, data: null });
   });

@@ -45,7 +45,8 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     const cancelled = await this.newestOf(transaction);
     const id = idOfReplacement(cancelled.submission.transactionId, 'cancelled');
     const known = await this.submissions.find(id);
-    if (!known) requireCancellable(transaction);
+    // A repeat is answered again until a block has used the nonce: after that nothing is left to cancel.
+    if (!known || transaction.status !== 'submitted') requireCancellable(transaction);
     const { transaction: sent, position } = known ?? (await this.cancel(id, cancelled, caller, metadata));
     return { sent: sentTransactionOf(sent), position };
   }

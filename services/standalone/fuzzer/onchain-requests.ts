@@ -1,9 +1,10 @@
 import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import { transactionStream } from '../../../schemas/events/transaction-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
+import type { EventToAppend } from '../../../shared/event-store/event-store.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { idOfReplacement, newTransactionId } from '../../account/domain/transaction.ts';
 import type { AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Caller } from './fuzz-request.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
@@ -18,42 +19,40 @@ const ANYTHING: SponsorshipPolicy = {
   allow: [],
   anySession: false,
 };
-const ETHER_HEX = `0x${(10n ** 18n).toString(16)}`;
+/** Nobody puts anything into its blocks. */
+const UNSERVED_CHAIN_ID = 99;
 
 /**
  * Requests that succeed on the routes about transactions. The user has one that can change no more, and one that is
- * cancelled: that may be repeated.
+ * cancelled and stays so: that may be repeated until a block has the cancellation.
  */
 export const onchainRequests = async (
   account: AccountUnderFuzzing,
   { userId, caller }: { userId: string; caller: Caller },
   succeed: Succeed,
 ): Promise<ValidsByRoute> => {
-  const { foundation, anvil, app, apps } = account;
+  const { foundation, app, apps } = account;
   const chainIdOnAnvil = Anvil.chainId;
   await apps.change(app.id, { chainId: chainIdOnAnvil, policy: ANYTHING });
-  const send = (sponsor: boolean) => ({
-    caller,
-    body: { chainId: chainIdOnAnvil, sponsor, transactionReq: { to: TO } },
-  });
-  const { sender } = (await succeed('sendTransaction', send(true))) as SentTransaction;
-  await anvil.call('anvil_setBalance', sender, ETHER_HEX);
-  await anvil.call('evm_setAutomine', false);
-  const { id } = (await succeed('sendTransaction', send(false))) as SentTransaction;
-  const cancel = { caller, params: { id } };
-  await succeed('cancelTransaction', cancel);
-  await anvil.call('evm_setAutomine', true);
+  const send = { caller, body: { chainId: chainIdOnAnvil, sponsor: true, transactionReq: { to: TO } } };
+  await succeed('sendTransaction', send);
   const { TxSubmitted, TxDropped } = eventExamples;
   const { transactionId, chainId, userOpHash } = TxSubmitted;
-  await foundation.eventStore.append(transactionStream(transactionId), -1, [
-    anEvent({ type: 'TxSubmitted', data: { ...TxSubmitted, userId } }),
-    anEvent({ type: 'TxDropped', data: { ...TxDropped, userId } }),
-  ]);
+  const store = (id: string, changes: object, ...more: EventToAppend[]) => {
+    const data = { ...TxSubmitted, transactionId: id, userId, appId: app.id, ...changes };
+    return foundation.eventStore.append(transactionStream(id), -1, [anEvent({ type: 'TxSubmitted', data }), ...more]);
+  };
+  await store(transactionId, {}, anEvent({ type: 'TxDropped', data: { ...TxDropped, userId } }));
+  const id = newTransactionId('0'.repeat(26));
+  const unserved = { chainId: UNSERVED_CHAIN_ID, sponsor: false };
+  await store(id, unserved);
+  await store(idOfReplacement(id, 'cancelled'), { ...unserved, replaces: id });
+  const cancel = { caller, params: { id } };
   const operation = { chainId: String(chainId), hash: userOpHash };
   return {
     rpc: await rpcRequests(account, caller, succeed),
-    sendTransaction: { next: () => Promise.resolve(send(true)) },
-    estimateGas: { next: () => Promise.resolve(send(true)) },
+    sendTransaction: { next: () => Promise.resolve(send) },
+    estimateGas: { next: () => Promise.resolve(send) },
     cancelTransaction: { next: () => Promise.resolve(cancel) },
     readReceipt: { next: () => Promise.resolve({ params: operation, query: { wait: '30' } }) },
     getTransaction: { next: () => Promise.resolve({ caller, params: { id: transactionId } }) },
