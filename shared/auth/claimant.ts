@@ -1,7 +1,7 @@
 import type { Claimant } from '../chain/claimant.ts';
 import type { TokenCaller } from './caller.ts';
 
-/** Returns as whom a caller claims watches. */
+/** Returns the claimant that holds a caller's claims on watches; `userId` is `null` if the app itself calls. */
 export const claimantOf = (caller: TokenCaller): Claimant => ({
   appId: caller.appId,
   userId: caller.kind === 'app-itself' ? null : caller.userId,

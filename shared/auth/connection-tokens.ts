@@ -13,7 +13,10 @@ const LIFE_MS = 600_000;
 /** What a token is written with besides its payload. */
 const CONTEXT = 'connection';
 
-/** Who signed: an app by a signing key or by its server key, which speaks for the app itself; or a user by a wallet. */
+/**
+ * Who signed the request for a connection token: an app, with its signing key; the app itself, with its server key; or a
+ * user, with a linked wallet.
+ */
 const signer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('app'), appId: z.string() }),
   z.object({ kind: z.literal('app-itself'), appId: z.string(), serverKey: z.string() }),

@@ -99,7 +99,11 @@ export class AnswerInterceptor implements NestInterceptor {
     return answer.body;
   }
 
-  /** Counts what a command brings by its caller and day, because what is stored stays; a repeat stores nothing. @throws Refusal rate_limited */
+  /**
+   * Counts the bytes that a command is about to store, by caller and day: most events are kept for ever. A request that is
+   * repeated with its `Idempotency-Key` stores nothing, and is not counted.
+   * @throws Refusal rate_limited
+   */
   private async countBytes({ caller, rawBody }: FastifyRequest, key: string | undefined): Promise<void> {
     if (!caller || caller.kind === 'app') return;
     const bytes = Math.ceil((rawBody?.length ?? 0) * SEALED) + COMMAND_BYTES;

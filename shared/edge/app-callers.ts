@@ -5,7 +5,7 @@ import type { AppCaller } from '../auth/caller.ts';
 export abstract class AppCallers {
   /**
    * @param by the kind of key that must have signed
-   * @throws Refusal, in the order of section 1 of the interface
+   * @throws Refusal for the first check that fails: key known, app live, origin allowed, timestamp, signature
    */
   abstract authenticate(request: FastifyRequest, by: 'signing key' | 'server key'): Promise<Omit<AppCaller, 'user'>>;
 }

@@ -20,7 +20,7 @@ export class OwnWrites {
   }
 }
 
-/** Names who holds a token, whichever token it is. */
+/** Returns the key of a caller, `user:<id>` or `app:<id>`, the same for each kind of token. */
 export const holderKey = (caller: TokenCaller): string => {
   if (caller.kind === 'user') return userKey(caller.userId);
   return caller.kind === 'connection' && caller.by === 'user' ? userKey(caller.userId) : `app:${caller.appId}`;

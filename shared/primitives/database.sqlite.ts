@@ -102,7 +102,7 @@ export class SqliteDatabase {
     if (!isWhole(values, crc)) throw this.damage(`${what} is not as it was written`);
   }
 
-  /** Reports what is not as it was written. @returns what to throw */
+  /** Reports that this file is damaged; `what` says where. @returns the refusal to throw */
   damage(what: string, cause?: unknown): Refusal {
     return damageIn(this.file, what, cause);
   }

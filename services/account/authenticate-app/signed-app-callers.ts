@@ -46,7 +46,7 @@ export class SignedAppCallers implements AppCallers {
     return caller;
   }
 
-  /** In development it says which text was expected, which has no secret in it. */
+  /** Outside production, the refusal shows the text that the app must sign. The text has no secret in it. */
   private notSigned(by: string, schemes: readonly SignatureScheme[], parts: WholeRequest): Refusal {
     const expected = schemes.map((scheme) => `${scheme} ${JSON.stringify(texts[scheme](parts))}`).join(', or ');
     const shown = this.settings.NODE_ENV === 'production' ? '' : `; the text to sign (EIP-191) is ${expected}`;

@@ -83,5 +83,5 @@ const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
   return url.protocol === 'https:' || (allowLocalHttp && url.hostname === 'localhost');
 };
 
-/** `URL` decodes Punycode only beside a label that is not ASCII. */
+/** `URL` checks the Punycode of a label only if another label is not ASCII: so each is parsed beside the label `ü`. */
 const isLabel = (label: string): boolean => !label.startsWith('xn--') || URL.canParse(`https://\u00fc.${label}`);

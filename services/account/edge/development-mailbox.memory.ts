@@ -24,7 +24,7 @@ export class DevelopmentMailbox {
     private readonly parts: {
       clock: Clock;
       ids: Ids;
-      /** Where the page is that stands in for the messenger. */
+      /** The base URL of the account service, which serves the page that stands in for the messenger. */
       accountUrl: () => string;
     },
   ) {}

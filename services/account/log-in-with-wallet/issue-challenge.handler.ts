@@ -16,7 +16,7 @@ export class IssueChallenge extends Command<Challenge> {
       origin: string;
       signer: string;
       chainId: number;
-      /** Of the client, as limits count it. */
+      /** The client's IP address as rate limits count it: of IPv6, its /64 prefix. */
       address: string;
     },
     readonly metadata: EventMetadata,

@@ -27,7 +27,7 @@ export class LogInWithWallet extends Command<LoggedIn> {
       origin: string;
       signer: string;
       signature: string;
-      /** Of the client, as limits count it. */
+      /** The client's IP address as rate limits count it: of IPv6, its /64 prefix. */
       address: string;
       /** The header `user-agent`. */
       device: string | undefined;

@@ -49,7 +49,7 @@ export class ReadHistoryHttp {
     await this.apps.requireTrusted(caller.appId);
     const { readStore, eventStore, clock, personalData, auditKey, thread } = this;
     const budget = new QueryBudget({ caller: caller.userId, signal: context.ended() });
-    // Behind it, every transaction of everybody would be looked at.
+    // While the read model of transactions is behind, the export reads the later `TxSubmitted` events of all users.
     await this.models.reached(transactionsModel.name, await eventStore.head());
     const lines = await exportHistory(params.id, {
       ...{ readStore, eventStore, clock, personalData, auditKey, thread, budget },

@@ -37,7 +37,7 @@ export const gatewayNodes = (
     };
   }).sort((one, other) => (one.id < other.id ? -1 : 1));
 
-/** Whether each of these chains is followed by an event catcher that lives, and can be read. */
+/** Whether each of these chains is followed by a live event catcher that reports no error for it. */
 export const areFollowed = (
   chainIds: readonly number[],
   catchers: readonly Announced<CatcherAnnouncement>[],

@@ -70,7 +70,7 @@ export async function* observations(readStore: ReadStore, range: PositionRange):
   }
 }
 
-/** What has become of a record. */
+/** At which positions a record was observed and reverted, whether it is reverted now, and its block. */
 export type RecordChanges = Pick<ChainEventDocument, 'changes' | 'observedPosition' | 'reverted' | 'BlockNumber'>;
 
 /** Yields the records of a block and later ones, those too that are reverted, in chain order and in pages. */

@@ -117,7 +117,8 @@ export class BusReplay {
   }
 
   /**
-   * Returns the position of the first message from an offset on that has one; `undefined`: none before `until` has.
+   * Returns the first event-store position in the messages from offset `from` on; `undefined` if no message before
+   * offset `until` has a position.
    * @throws Refusal dependency_unavailable when no message is received in time, e.g. because all were deleted meanwhile
    */
   private async positionAt(

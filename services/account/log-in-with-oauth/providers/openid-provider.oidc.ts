@@ -37,7 +37,7 @@ interface Discovered {
   idTokens: IdTokens;
 }
 
-/** A provider that is asked for its endpoints and keys, and that signs who somebody is. */
+/** An OpenID Connect provider: it publishes its endpoints and keys by discovery, and signs id tokens. */
 export class OpenIdProvider implements IdentityProvider {
   private discovered: { answer: Promise<Discovered>; until: number } | undefined;
 

@@ -11,8 +11,9 @@ export class ProviderAway extends Error {
 }
 
 /**
- * Whether a provider may name this address as one of its own. Providers have endpoints on hosts other than their
- * issuer's; but this service is within the operator's network, and none of them is a way into that.
+ * Whether a provider's metadata may name this URL as an endpoint. It may be on another host than the issuer's, but only
+ * with https, the default port and a public host name: otherwise a provider could have this service send requests into
+ * the operator's network (SSRF).
  */
 export const isOwnAddress = (url: URL, issuer: URL): boolean => {
   if (url.origin === issuer.origin) return true;
