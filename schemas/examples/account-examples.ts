@@ -13,6 +13,8 @@ const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIweDcwIn0.c2lnbmF0dXJl';
 const [time, later] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:05:00.000Z'];
 const [email, messengerId, otp] = ['ada@mail.example', '42', '012345'];
 
+const nonce = '0123456789abcdefghjkmnpqrs';
+
 const session = {
   ...{ refreshToken: 'rt_0123456789abcdefghjkmnpqrs', refreshTokenExpire: 1_769_817_600_000 },
   ...{ accessToken: TOKEN, accessTokenExpire: 1_767_226_200_000, userId },
@@ -57,10 +59,10 @@ export const accountExamples: ExamplesOf<typeof accountRoutes> = {
   walletChallenge: {
     answer: {
       message: `shop.example wants you to sign in with your Ethereum account:\n${owner}\n\n…`,
-      ...{ nonce: '0123456789abcdefghjkmnpqrs', expiresAt: later },
+      ...{ nonce, expiresAt: later },
     },
   },
-  logInWithWallet: { body: { signature: `0x${'1'.repeat(130)}`, signer: owner }, answer: session },
+  logInWithWallet: { body: { signature: `0x${'1'.repeat(130)}`, signer: owner, nonce }, answer: session },
   startBotLogin: { answer: startedLogin },
   logInWithBot: { body: { state: startedLogin.state, code: 'kmnpqrs0123456789abcdefghj' }, answer: session },
   hearBot: {

@@ -21,7 +21,7 @@ const userId = z.object({ id: z.string().min(1).max(128) });
 
 export const challenge = z.object({
   message: z.string().describe('an ERC-4361 message for the wallet to sign'),
-  nonce: z.string(),
+  nonce: z.string().describe('stands in the message; the login takes it, to say which challenge was signed'),
   expiresAt: isoTime,
 });
 export type Challenge = z.infer<typeof challenge>;
@@ -89,7 +89,18 @@ export const accountRoutes = {
     rateLimit: 'login',
     command: true,
     identifiedBy: 'signer',
-    body: z.object({ signature: z.string(), signer: addressInput }),
+    body: z.object({
+      signature: z
+        .string()
+        .describe('0x and hex digits: 65 bytes of a key, or 0 to 65,536 bytes that a contract wallet accepts'),
+      signer: addressInput,
+      nonce: z
+        .string()
+        .exactOptional()
+        .describe(
+          'of the challenge that was signed: no other one is looked at. A contract wallet needs it where the login comes from another address of the network than the request for the challenge',
+        ),
+    }),
     status: 201,
     answer: session,
     problems: [

@@ -46,9 +46,9 @@ export class AnnalsClient {
   /** Signs in with a wallet. Later calls are made as its user. @throws ProblemError */
   async signIn(wallet: MessageSigner & { address: string }): Promise<Session> {
     const signer = wallet.address;
-    const { message } = await this.call(accountRoutes.walletChallenge, { query: { signer } });
+    const { message, nonce } = await this.call(accountRoutes.walletChallenge, { query: { signer } });
     const signature = await wallet.signMessage(message);
-    this.session = await this.call(accountRoutes.logInWithWallet, { body: { signer, signature } });
+    this.session = await this.call(accountRoutes.logInWithWallet, { body: { signer, signature, nonce } });
     return this.session;
   }
 

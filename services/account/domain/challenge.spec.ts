@@ -21,8 +21,8 @@ const issued = (nonce: string, at = NOON, client = 'mine'): [ChallengeEvent, num
   },
   at,
 ];
-const redeemed = (nonce: string, sessionId = 'ses_1', at = NOON): [ChallengeEvent, number] => [
-  { type: 'ChallengeRedeemed', data: { nonce, sessionId } },
+const redeemed = (nonce: string, sessionId = 'ses_1', at = NOON, by?: 'contract'): [ChallengeEvent, number] => [
+  { type: 'ChallengeRedeemed', data: { nonce, sessionId, ...(by && { by }) } },
   at,
 ];
 const elevenIssued = Array.from({ length: 11 }, (_, at) => issued(`nonce${String(at)}`, NOON + at));
@@ -83,7 +83,9 @@ describe('a challenge', () => {
     const nonces = Array.from({ length: 9 }, (_, at) => `nonce${String(at)}`);
     const history = [...nonces.map((nonce) => issued(nonce)), ...nonces.slice(1, 8).map((nonce) => redeemed(nonce))];
     const { state } = given(challengeFold, history);
-    const tried = (nowMs: number) => signable(state, nowMs, 'mine').map(({ nonce }) => nonce);
+    const { origin } = request;
+    const tried = (nowMs: number) =>
+      signable(state, nowMs, { origin, client: 'mine', nonce: undefined }).forKey.map(({ nonce }) => nonce);
     expect(tried(NOON)).toEqual(['nonce8', 'nonce0', 'nonce7', 'nonce6', 'nonce5', 'nonce4', 'nonce3']);
     expect(tried(NOON + 5 * MINUTE)).toEqual([]);
   });
@@ -134,9 +136,22 @@ describe('a challenge', () => {
     others.when(issue('mine', NOON + 100)).then([issued('new', NOON + 100)[0]]);
   });
 
-  it('is looked for before those of other clients', () => {
-    const { state } = given(challengeFold, [issued('a'), issued('b', NOON, 'theirs'), issued('c', NOON, 'theirs')]);
-    expect(signable(state, NOON, 'mine').map(({ nonce }) => nonce)).toEqual(['a', 'c', 'b']);
+  it('is looked for among those of all clients for a key, of the own client or by its nonce for a contract', () => {
+    const { state } = given(challengeFold, [
+      ...[issued('a'), issued('b', NOON, 'theirs'), issued('c'), issued('d', NOON, 'theirs'), redeemed('c')],
+      ...[issued('e'), redeemed('e', 'ses_2', NOON, 'contract'), issued('f', NOON, 'theirs')],
+      redeemed('f', 'ses_3', NOON, 'contract'),
+    ]);
+    const tried = (nonce?: string, origin = request.origin) => {
+      const { forKey, forContract } = signable(state, NOON, { origin, client: 'mine', nonce });
+      return [forKey, forContract].map((challenges) => challenges.map((one) => one.nonce).join(''));
+    };
+    expect(tried()).toEqual(['dbafec', 'ae']);
+    expect(tried('b')).toEqual(['b', 'b']);
+    expect(tried('c')).toEqual(['c', '']);
+    expect(tried('f')).toEqual(['f', 'f']);
+    expect(tried('z')).toEqual(['', '']);
+    expect(tried('b', 'https://other.example')).toEqual(['', '']);
   });
 
   it('is not open where it was issued before the clock went back', () => {

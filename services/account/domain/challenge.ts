@@ -98,16 +98,34 @@ export const redeemChallenge = (
   return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: redemption }] : [];
 };
 
+/** The challenges that a signature may be over, newest first. */
+export interface SignedChallenges {
+  forKey: readonly Challenge[];
+  forContract: readonly Challenge[];
+}
+
 /**
- * The challenges that a signature may be over, newest first: those that are open, before them those of the client that sends
- * it, because a contract has gas for some dozens only; and the last that were redeemed.
+ * Returns the challenges that are open, and after them the last that were redeemed: for a key those of all clients.
+ * A contract may accept what holds no secret, as a Safe accepts an empty signature for a message that its owners approved on the
+ * chain. Whoever sends that first would have the owners' session. So a contract is asked only about challenges of the client that
+ * sends the signature, or about the one whose nonce it sends.
  */
-export const signable = (challenges: Challenges, nowMs: number, client: string | undefined): Challenge[] => {
+export const signable = (
+  challenges: Challenges,
+  nowMs: number,
+  { origin, client, nonce }: { origin: string; client: string; nonce: string | undefined },
+): SignedChallenges => {
   const live = challenges.filter((challenge) => isLive(challenge, nowMs)).reverse();
-  const open = live.filter(isOpen);
-  const isOwn = (challenge: Challenge) => challenge.client === client;
   const redeemed = live.filter((challenge) => !isOpen(challenge)).slice(0, REDEEMED_TRIED_MAX);
-  return [...open.filter(isOwn), ...open.filter((challenge) => !isOwn(challenge)), ...redeemed];
+  const forKey = [...live.filter(isOpen), ...redeemed].filter(
+    (challenge) => challenge.origin === origin && challenge.nonce === (nonce ?? challenge.nonce),
+  );
+  const forContract = forKey.filter(
+    (challenge) =>
+      (nonce !== undefined || challenge.client === client) &&
+      (isOpen(challenge) || challenge.redemption?.by === 'contract'),
+  );
+  return { forKey, forContract };
 };
 
 /** The refusal of a signature that matches no open challenge. */

@@ -49,6 +49,7 @@ describe('logging in with a contract', () => {
     chains = await Promise.all([start(A, 0), start(B, 1)]);
     account = await startAccountUnderTest(folder, {
       CHAINS: chainsOf([A, chains[0].rpcUrl], [B, chains[1].rpcUrl]),
+      TRUSTED_PROXIES: '127.0.0.1',
     });
   });
   afterAll(async () => {
@@ -170,6 +171,47 @@ describe('logging in with a contract', () => {
     await messageFor(wallet);
     expect((await sessionOf(await account.redeem(wallet, '0x'))).userId).toMatch(/^usr_/);
     expect(await codeOf(await account.redeem(wallet, '0x'))).toBe('wallet_signature_invalid');
+  });
+
+  describe('whose approval on the chain anybody can send', () => {
+    const from = (at: number) => ({ ...account.appHeaders(), 'x-forwarded-for': `203.0.113.${String(at)}` });
+    const approved = async (at: number) => {
+      const wallet = anyone();
+      await setCode(wallet, approving);
+      const { message, nonce } = await account.challengeFor(wallet, from(at));
+      await approve(wallet, message);
+      return { wallet, nonce };
+    };
+
+    it('logs in the client that asked for the challenge, and no other', async () => {
+      const { wallet } = await approved(1);
+      expect(await codeOf(await account.redeem(wallet, '0x', from(2)))).toBe('wallet_signature_invalid');
+      await account.challengeFor(wallet, from(2));
+      expect(await codeOf(await account.redeem(wallet, '0x', from(2)))).toBe('wallet_signature_invalid');
+      expect((await sessionOf(await account.redeem(wallet, '0x', from(1)))).userId).toMatch(/^usr_/);
+    });
+
+    it('logs in whoever knows the nonce of the challenge, from wherever, and by that challenge alone', async () => {
+      const { wallet, nonce } = await approved(1);
+      const other = await account.challengeFor(wallet, from(1));
+      const redeem = (by: string, at: number) => account.redeem(wallet, '0x', from(at), by);
+      expect(await codeOf(await redeem(other.nonce, 1))).toBe('wallet_signature_invalid');
+      expect(await codeOf(await redeem('0'.repeat(26), 1))).toBe('wallet_signature_invalid');
+      expect((await sessionOf(await redeem(nonce, 2))).userId).toMatch(/^usr_/);
+      expect(await codeOf(await redeem(nonce, 2))).toBe('wallet_signature_invalid');
+    });
+
+    it('completes the login that crashed of that client only', async () => {
+      const { wallet } = await approved(1);
+      const { eventStore } = account.foundation;
+      const append = eventStore.append.bind(eventStore);
+      eventStore.append = (stream, ...rest) =>
+        stream.startsWith('identity-') ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
+      expect(await codeOf(await account.redeem(wallet, '0x', from(1)))).toBe('internal_error');
+      eventStore.append = append;
+      expect(await codeOf(await account.redeem(wallet, '0x', from(2)))).toBe('challenge_unknown');
+      expect((await sessionOf(await account.redeem(wallet, '0x', from(1)))).userId).toMatch(/^usr_/);
+    });
   });
 
   it.each([0, 1, 64, 66, 20_000, 49_152, 65_536])(

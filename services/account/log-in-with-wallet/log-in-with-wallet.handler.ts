@@ -27,6 +27,8 @@ export class LogInWithWallet extends Command<LoggedIn> {
       origin: string;
       signer: string;
       signature: string;
+      /** Of the challenge that was signed, where the client says which. */
+      nonce: string | undefined;
       /** The client's IP address as rate limits count it: of IPv6, its /64 prefix. */
       address: string;
       /** The header `user-agent`. */
@@ -57,11 +59,10 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     const stream = challengeStream(appId, signer);
     const { state: issued } = await this.transactor.load(stream, challengeFold);
     const nowMs = this.transactor.clock.now();
-    const open = signable(issued, nowMs, clientMark(this.masterKey, login.address)).filter(
-      (challenge) => challenge.origin === origin,
-    );
-    await this.logins.linkTarget(user, this.signatures.identities(signer, open));
-    const proof = await this.signatures.find(open, { signer, signature });
+    const client = clientMark(this.masterKey, login.address);
+    const candidates = signable(issued, nowMs, { origin, client, nonce: login.nonce });
+    await this.logins.linkTarget(user, this.signatures.identities(signer, candidates));
+    const proof = await this.signatures.find(candidates, { signer, signature });
     if (!proof) throw noMatchingChallenge(issued, nowMs);
     const { identity, isContract } = proof;
     const linkTo = await this.logins.linkTarget(user, [identity]);

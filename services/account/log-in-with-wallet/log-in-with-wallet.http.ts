@@ -23,7 +23,9 @@ export class LogInWithWalletHttp {
   @Implements(logInWithWallet)
   async logIn({ body, caller, context }: ParsedRequest<typeof logInWithWallet>): Promise<CommandAnswer<Session>> {
     const { appId, origin, user } = caller;
-    const login = { appId, origin, user, ...body, address: addressKey(context.ip), device: context.userAgent };
+    const { signer, signature, nonce } = body;
+    const signed = { signer, signature, nonce, address: addressKey(context.ip) };
+    const login = { appId, origin, user, ...signed, device: context.userAgent };
     const { session, sessionId, position } = await this.commands.execute(new LogInWithWallet(login, context.metadata));
     return { body: session, position, sessionId };
   }

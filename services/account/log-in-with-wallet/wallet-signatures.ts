@@ -1,7 +1,7 @@
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { LatestState } from '../../../shared/chain/latest-state.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
-import type { Challenge } from '../domain/challenge.ts';
+import type { SignedChallenges } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 import { contractAccount, contractIdentity, walletIdentity, type Identity } from '../domain/identity.ts';
 import type { IdentityIds } from '../edge/identity-ids.ts';
@@ -43,9 +43,9 @@ export class WalletSignatures {
     private readonly ids: IdentityIds,
   ) {}
 
-  /** The identities that a signature over one of these challenges may prove. */
-  identities(signer: string, challenges: readonly Challenge[]): Identity[] {
-    const chainIds = new Set(challenges.map(({ chainId }) => chainId));
+  /** The identities that a signature may prove. */
+  identities(signer: string, { forContract }: SignedChallenges): Identity[] {
+    const chainIds = new Set(forContract.map(({ chainId }) => chainId));
     return [walletIdentity(signer), ...[...chainIds].map((chainId) => this.contract(signer, chainId))];
   }
 
@@ -54,19 +54,17 @@ export class WalletSignatures {
    * @throws Refusal signature_malformed, chain_not_supported, dependency_unavailable
    */
   async find(
-    challenges: readonly Challenge[],
+    { forKey, forContract }: SignedChallenges,
     { signer, signature }: { signer: string; signature: string },
   ): Promise<WalletProof | undefined> {
-    const messages = challenges.map((challenge) => ({ ...challenge, message: challengeMessage(challenge) }));
     const isOfKey = signature.length === 2 + 2 * KEY_BYTES;
-    const signed = messages.find(({ message }) => isOfKey && recoverSigner(message, signature) === signer);
+    const signed = forKey.find((one) => isOfKey && recoverSigner(challengeMessage(one), signature) === signer);
     if (signed) return { identity: walletIdentity(signer), nonce: signed.nonce, isContract: false };
     const failures: Refusal[] = [];
     let isRefused = false;
-    const forContracts = messages.filter(({ redemption }) => !redemption || redemption.by === 'contract');
-    for (const [chainId, onChain] of Map.groupBy(forContracts, (message) => message.chainId)) {
+    for (const [chainId, onChain] of Map.groupBy(forContract, (challenge) => challenge.chainId)) {
       try {
-        const hashes = onChain.map(({ message }) => `0x${messageDigest(message).toString('hex')}`);
+        const hashes = onChain.map((one) => `0x${messageDigest(challengeMessage(one)).toString('hex')}`);
         const answer = await this.askContract(chainId, { signer, signature, hashes });
         if (answer === NO_CODE && !isOfKey && !isOfUndeployed(signature)) throw noKeysSignature(chainId);
         isRefused ||= answer === 0;

@@ -81,8 +81,8 @@ export const startAccountUnderTest = async (dataDir: string, environment: Enviro
     const answer = await ask(`${challengePath(signer)}&chainId=${String(chainId)}`, { headers });
     return (await answer.json()) as { message: string; nonce: string; expiresAt: string };
   };
-  const redeem = (signer: string, signature: string, headers = appHeaders()) =>
-    ask('/auth/web3', { method: 'POST', headers, body: { signer, signature } });
+  const redeem = (signer: string, signature: string, headers = appHeaders(), nonce?: string) =>
+    ask('/auth/web3', { method: 'POST', headers, body: { signer, signature, nonce } });
   const logIn = async (wallet: { address: string; signMessageSync: (text: string) => string }): Promise<Session> => {
     const { message } = await challengeFor(wallet.address);
     const answer = await redeem(wallet.address, wallet.signMessageSync(message));
