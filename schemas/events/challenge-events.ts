@@ -19,6 +19,8 @@ export const challengeEvents = {
       expiresAt: isoTime,
       /** What tells clients' addresses apart, and does not say them. */
       client: z.string().exactOptional(),
+      /** The same of their networks: of IPv6 the /48 prefix. */
+      network: z.string().exactOptional(),
     }),
   ),
   ChallengeRedeemed: event(

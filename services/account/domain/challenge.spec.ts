@@ -14,10 +14,10 @@ const request = {
   chainId: 1,
 };
 
-const issued = (nonce: string, at = NOON, client = 'mine'): [ChallengeEvent, number] => [
+const issued = (nonce: string, at = NOON, client = 'mine', network = client): [ChallengeEvent, number] => [
   {
     type: 'ChallengeIssued',
-    data: { ...request, client, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) },
+    data: { ...request, client, network, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) },
   },
   at,
 ];
@@ -34,13 +34,13 @@ const redeem = (nonce: string, nowMs = NOON, sessionId = 'ses_1') => ({
 describe('a challenge', () => {
   it('is valid for five minutes', () => {
     given(challengeFold, [])
-      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', nonce: 'a' }))
+      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'a' }))
       .then([issued('a')[0]]);
   });
 
   it('is issued although another one is open', () => {
     given(challengeFold, [issued('a')])
-      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', nonce: 'b' }))
+      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'b' }))
       .then([issued('b')[0]]);
   });
 
@@ -119,21 +119,52 @@ describe('a challenge', () => {
       .refused('wallet_signature_invalid');
   });
 
-  it('is one of a hundred of all clients: one more closes the own oldest, or is refused', () => {
-    const hundred = Array.from({ length: 100 }, (_, at) =>
-      issued(`n${String(at)}`, NOON + at, `client${String(at % 10)}`),
-    );
-    const issue = (client: string, nowMs: number) => (state: typeof challengeFold.initial) =>
-      issueChallenge(state, nowMs, { ...request, client, nonce: 'new' });
-    const { when, state } = given(challengeFold, hundred);
-    when(issue('mine', NOON + 1_000)).refused('rate_limited', /100 open/);
-    expect(refusalBy(() => issue('mine', NOON + 1_000)(state)).retryAfter).toBe(299);
-    when(issue('mine', NOON + 5 * MINUTE)).then([issued('new', NOON + 5 * MINUTE)[0]]);
-    const after = given(challengeFold, [...hundred, issued('new', NOON + 1_000, 'client3')]).state;
-    expect(after.some(({ nonce }) => nonce === 'n3')).toBe(false);
-    expect(after).toHaveLength(100);
-    const others = given(challengeFold, [...hundred.slice(0, 99), issued('a', NOON + 99)]);
-    others.when(issue('mine', NOON + 100)).then([issued('new', NOON + 100)[0]]);
+  describe('of which a hundred are open', () => {
+    type State = typeof challengeFold.initial;
+    const issue = (client: string, { network = client, at = NOON + 1_000 } = {}) => ({
+      decide: (state: State) => issueChallenge(state, at, { ...request, client, network, nonce: 'new' }),
+      event: issued('new', at, client, network)[0],
+    });
+    const ofClients = (clients: number, each: number, network?: string) =>
+      Array.from({ length: clients * each }, (_, at) =>
+        issued(`n${String(at)}`, NOON + at, `client${String(at % clients)}`, network),
+      );
+    const openOf = (state: State, client: string) =>
+      state.filter((challenge) => challenge.client === client).map(({ nonce }) => nonce);
+    const fifty = ofClients(5, 10);
+
+    it('is refused to nobody for what ten addresses ask for, however often', () => {
+      const { when, state } = given(challengeFold, ofClients(10, 30));
+      expect(state.length).toBeLessThanOrEqual(60);
+      when(issue('mine').decide).then([issue('mine').event]);
+    });
+
+    it('replaces the only one of its client once fifty are open, and closes none of another', () => {
+      const { when, state } = given(challengeFold, [...fifty, issued('a', NOON + 99), issued('b', NOON + 100)]);
+      expect(openOf(state, 'mine')).toEqual(['b']);
+      expect(state).toHaveLength(51);
+      when(redeem('n0').decide).then([redeemed('n0')[0]]);
+    });
+
+    it('is refused to a client whose network has one, once fifty are open, and to no other network', () => {
+      const { when, state } = given(challengeFold, ofClients(5, 10, '/48'));
+      when(issue('mine', { network: '/48' }).decide).refused('rate_limited', /50 open/);
+      expect(refusalBy(() => issue('mine', { network: '/48' }).decide(state)).retryAfter).toBe(299);
+      when(issue('client0', { network: '/48' }).decide).then([issue('client0', { network: '/48' }).event]);
+      when(issue('mine').decide).then([issue('mine').event]);
+    });
+
+    it('is refused to a client that has none, until one of those that are open ends', () => {
+      const single = Array.from({ length: 50 }, (_, at) => issued(`s${String(at)}`, NOON + 50 + at, `s${String(at)}`));
+      const { when, state } = given(challengeFold, [...fifty, ...single]);
+      when(issue('mine').decide).refused('rate_limited', /100 open/);
+      expect(refusalBy(() => issue('mine').decide(state)).retryAfter).toBe(299);
+      const later = { at: NOON + 5 * MINUTE };
+      when(issue('mine', later).decide).then([issue('mine', later).event]);
+      const after = given(challengeFold, [...fifty, ...single, issued('new', NOON + 1_000, 's3')]).state;
+      expect(openOf(after, 's3')).toEqual(['new']);
+      expect(after).toHaveLength(100);
+    });
   });
 
   it('is looked for among those of all clients for a key, of the own client or by its nonce for a contract', () => {
@@ -160,7 +191,9 @@ describe('a challenge', () => {
     );
     const { when } = given(challengeFold, later);
     when(redeem('n0').decide).refused('challenge_unknown');
-    when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', nonce: 'a' })).then([issued('a')[0]]);
+    when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'a' })).then([
+      issued('a')[0],
+    ]);
   });
 
   it('is folded correctly when older events of the stream were deleted', () => {

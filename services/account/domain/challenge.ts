@@ -8,6 +8,8 @@ const LIFE_MS = 5 * 60_000;
 const OPEN_OF_CLIENT_MAX = 10;
 /** Of all addresses: nobody closes those of another. */
 const OPEN_MAX = 100;
+/** From here on the places are for networks that have none open, so that a few addresses cannot take all. */
+const OPEN_MAX_OF_FEW = 50;
 /** How far the clocks of processes may differ. What is later than that is of a clock that went back since. */
 const CLOCKS_DIFFER_MS = 60_000;
 /** What the stream keeps: each event until an hour after its challenge has ended. */
@@ -30,6 +32,8 @@ export interface Challenge {
   expiresAt: string;
   /** What tells clients' addresses apart. */
   client?: string;
+  /** What tells apart their networks, from which one person may have many addresses. */
+  network?: string;
   /**
    * The session for which it was redeemed, the id of that event, the user to whom the wallet is linked, and whether a
    * contract accepted the signature; `undefined` while it is open.
@@ -44,11 +48,17 @@ const isLive = ({ issuedAt, expiresAt }: Challenge, nowMs: number): boolean =>
   Date.parse(expiresAt) > nowMs && Date.parse(issuedAt) <= nowMs + CLOCKS_DIFFER_MS;
 const isOpen = (challenge: Challenge): boolean => challenge.redemption === undefined;
 
+type Asking = Pick<Challenge, 'client' | 'network'>;
+
+/** How many may be open before another one of this client. */
+const placesFor = (open: Challenges, { network }: Asking): number =>
+  open.some((challenge) => challenge.network === network) ? OPEN_MAX_OF_FEW : OPEN_MAX;
+
 /** The one that another of the same client closes: its oldest, if it may have no more. Challenges that are live. */
-const closedBy = (live: Challenges, client: string | undefined): Challenge | undefined => {
+const closedBy = (live: Challenges, asking: Asking): Challenge | undefined => {
   const open = live.filter(isOpen);
-  const own = open.filter((challenge) => challenge.client === client);
-  return own.length >= OPEN_OF_CLIENT_MAX || open.length >= OPEN_MAX ? own[0] : undefined;
+  const own = open.filter((challenge) => challenge.client === asking.client);
+  return own.length >= OPEN_OF_CLIENT_MAX || open.length >= placesFor(open, asking) ? own[0] : undefined;
 };
 
 export const challengeFold = {
@@ -57,7 +67,7 @@ export const challengeFold = {
     switch (type) {
       case 'ChallengeIssued': {
         const live = challenges.filter((challenge) => isLive(challenge, Date.parse(data.issuedAt)));
-        const closed = closedBy(live, data.client);
+        const closed = closedBy(live, data);
         return [...live.filter((challenge) => challenge !== closed), { ...data, redemption: undefined }];
       }
       case 'ChallengeRedeemed': {
@@ -70,18 +80,20 @@ export const challengeFold = {
   },
 };
 
-/** @throws Refusal rate_limited where other clients have as many open as there may be */
+/** @throws Refusal rate_limited where other clients have as many open as there may be, and this one has none */
 export const issueChallenge = (
   challenges: Challenges,
   nowMs: number,
-  request: Pick<Challenge, 'nonce' | 'appId' | 'signer' | 'origin' | 'chainId' | 'client'>,
+  request: Pick<Challenge, 'nonce' | 'appId' | 'signer' | 'origin' | 'chainId' | 'client' | 'network'>,
 ): ChallengeEvent[] => {
   if (challenges.some(({ nonce }) => nonce === request.nonce)) return [];
   const live = challenges.filter((challenge) => isLive(challenge, nowMs));
   const open = live.filter(isOpen);
-  if (open.length >= OPEN_MAX && !closedBy(live, request.client)) {
-    const retryAfter = Math.ceil((Date.parse(open[0]?.expiresAt ?? '') - nowMs) / 1_000);
-    throw new Refusal('rate_limited', `${String(OPEN_MAX)} open challenges of a signer are allowed`, { retryAfter });
+  const places = placesFor(open, request);
+  const lastOfAll = open[open.length - places];
+  if (lastOfAll && !closedBy(live, request)) {
+    const retryAfter = Math.ceil((Date.parse(lastOfAll.expiresAt) - nowMs) / 1_000);
+    throw new Refusal('rate_limited', `${String(places)} open challenges of a signer are allowed`, { retryAfter });
   }
   const data = { ...request, issuedAt: toIso(nowMs), expiresAt: toIso(nowMs + LIFE_MS) };
   return [{ type: 'ChallengeIssued', data }];

@@ -7,7 +7,7 @@ import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { challengeFold, challengesKept, challengeStream, issueChallenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
-import { clientMark } from './client-mark.ts';
+import { clientMark, networkOf } from './client-mark.ts';
 
 export class IssueChallenge extends Command<Challenge> {
   constructor(
@@ -36,6 +36,7 @@ export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {
     const { appId, origin, chainId, address } = request;
     const signer = readAddressMember('signer', request.signer);
     const client = clientMark(this.masterKey, address);
+    const network = clientMark(this.masterKey, networkOf(address));
     const nonce = this.transactor.ids.token(26); // 130 bits
     const { state } = await this.transactor.transact({
       stream: challengeStream(appId, signer),
@@ -43,7 +44,7 @@ export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {
       metadata,
       keep: challengesKept,
       decide: (challenges, nowMs) =>
-        issueChallenge(challenges, nowMs, { appId, origin, chainId, signer, nonce, client }),
+        issueChallenge(challenges, nowMs, { appId, origin, chainId, signer, nonce, client, network }),
     });
     const issued = state.find((challenge) => challenge.nonce === nonce);
     if (!issued) throw new Error('the issued challenge is missing');

@@ -228,20 +228,27 @@ describe('logging in with a wallet', () => {
     for (let at = 10; at >= 1; at -= 1) expect((await answerFor(at)).status).toBe(201);
   });
 
-  it('is kept open whatever other addresses of the network ask for, up to a hundred of all', async () => {
+  it('is kept open, and given to all others, whatever some addresses ask for, up to a hundred of all', async () => {
     const RATE_LIMITS = '{"login":{"points":1000,"seconds":60},"address":{"points":1000,"seconds":1}}';
     await using proxied = await startAccountUnderTest(folder, { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMITS });
     const wallet = proxied.newWallet();
-    const from = (at: number) => ({ ...proxied.appHeaders(), 'x-forwarded-for': `203.0.113.${String(at)}` });
-    const { message } = await proxied.challengeFor(wallet.address, from(1));
-    for (let issued = 0; issued < 99; issued += 1) await proxied.challengeFor(wallet.address, from(2 + (issued % 11)));
+    const from = (address: string) => ({ ...proxied.appHeaders(), 'x-forwarded-for': address });
     const query = `/auth/web3/challenge?signer=${wallet.address}`;
-    const refused = await proxied.ask(query, { headers: from(99) });
+    const askFrom = (address: string) => proxied.ask(query, { headers: from(address) });
+    const { message } = await proxied.challengeFor(wallet.address, from('203.0.113.1'));
+    for (let issued = 0; issued < 110; issued += 1) await askFrom(`203.0.113.${String(2 + (issued % 11))}`);
+    expect((await askFrom('203.0.113.99')).status).toBe(200);
+    expect((await askFrom('2001:db8:1:1::1')).status).toBe(200);
+    expect(await codeOf(await askFrom('2001:db8:1:2::1'))).toBe('rate_limited');
+    expect((await askFrom('2001:db8:2:1::1')).status).toBe(200);
+    for (let single = 0; single < 47; single += 1) await askFrom(`198.51.100.${String(single)}`);
+    const refused = await askFrom('198.51.100.99');
     expect(refused.headers.get('Retry-After')).toBe('300');
     expect(await codeOf(refused)).toBe('rate_limited');
-    expect((await proxied.ask(query, { headers: from(2) })).status).toBe(200);
-    expect((await proxied.redeem(wallet.address, wallet.signMessageSync(message), from(1))).status).toBe(201);
-    expect((await proxied.ask(query, { headers: from(99) })).status).toBe(200);
+    expect((await askFrom('203.0.113.2')).status).toBe(200);
+    const login = await proxied.redeem(wallet.address, wallet.signMessageSync(message), from('203.0.113.1'));
+    expect(login.status).toBe(201);
+    expect((await askFrom('198.51.100.99')).status).toBe(200);
   });
 
   it('refuses a signature for another origin, and one that is malformed or not canonical', async () => {
