@@ -24,7 +24,7 @@ export const rateLimits = {
   otpRequestDay: { points: 10, seconds: 86_400, shared: true }, // identity and app
   otpRequestAll: { points: 50, seconds: 86_400, shared: true }, // identity, at all apps where it never logged in
   otpRequestIp: { points: 30, seconds: 3_600, shared: true }, // address
-  storedBytes: { points: 25_000_000, seconds: 86_400, shared: true }, // user, or app itself; bytes that commands store: their bodies and kept answers as sealed, and 1,000 each
+  storedBytes: { points: 25_000_000, seconds: 86_400, shared: true }, // user, app itself, or signing key of an app; bytes that commands store: their bodies and kept answers as sealed, and 1,000 each
   send: { points: 10, seconds: 1 }, // user
   rpc: { points: 50, seconds: 1 }, // user
   rpcApp: { points: 1_000, seconds: 1 }, // app

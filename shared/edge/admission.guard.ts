@@ -7,6 +7,7 @@ import { Refusal } from '../errors/refusal.ts';
 import { AccessTokens } from '../auth/access-tokens.jose.ts';
 import { AppCallers } from './app-callers.ts';
 import type { AppItselfCaller, Caller, TokenCaller, UserCaller } from '../auth/caller.ts';
+import { holderKey } from '../auth/holder-key.ts';
 import { ConnectionCallers } from './connection-callers.ts';
 import { boundRoute } from './implements.ts';
 import { addressKey, RateLimits, refuseExceeded, type RateLimitStatus } from './rate-limits.ts';
@@ -40,7 +41,7 @@ export class AdmissionGuard implements CanActivate {
       const user = await this.bearer(contract, request);
       request.callerIsKnown = contract.command === true;
       const status =
-        limit === 'rpc' ? await this.limits.countRpc(user) : await this.limits.count(limit, `user:${user.userId}`);
+        limit === 'rpc' ? await this.limits.countRpc(user) : await this.limits.count(limit, holderKey(user));
       refuse(request, status);
       return user;
     }

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { TokenCaller } from '../auth/caller.ts';
 import type { Position } from '../event-store/event-store.ts';
 
 /** Beyond that, the caller who wrote least recently is forgotten, and needs `x-min-position`. */
@@ -19,11 +18,3 @@ export class OwnWrites {
     return this.positions.get(caller);
   }
 }
-
-/** Returns the key of a caller, `user:<id>` or `app:<id>`, the same for each kind of token. */
-export const holderKey = (caller: TokenCaller): string => {
-  if (caller.kind === 'user') return userKey(caller.userId);
-  return caller.kind === 'connection' && caller.by === 'user' ? userKey(caller.userId) : `app:${caller.appId}`;
-};
-
-export const userKey = (userId: string): string => `user:${userId}`;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import { rpcCodes, type RpcResponse } from '../../../schemas/rpc/rpc-messages.ts';
 import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
-import { holderKey } from '../../../shared/edge/own-writes.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
 import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
 import type { App } from '../domain/app.ts';

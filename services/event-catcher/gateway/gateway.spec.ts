@@ -151,6 +151,20 @@ describe('a connection token', () => {
     expect(await codeFor(sign(server))).toBe('app_signature_invalid');
   });
 
+  it('uses up nothing of what the app itself may do, where anybody with its signing key has it', async () => {
+    const server = randomWallet();
+    const limits = { register: { points: 2, seconds: 600 }, storedBytes: { points: 4_000, seconds: 600 } };
+    await catcher.service.close();
+    await start({ RATE_LIMITS: JSON.stringify(limits) });
+    const created = anEvent({ type: 'AppServerKeyCreated', data: { appId: 'app_1', signer: server.address } });
+    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [created]);
+    await projectStored(catcher.foundation, [appsModel]);
+    const [ofVisitor, ofServer] = [await letIn(appKey), await letIn(server)];
+    const body = { rubbish: 'x'.repeat(4_000) };
+    for (let time = 0; time < 3; time += 1) expect((await register(ofVisitor.connectionToken, body)).status).toBe(429);
+    expect((await register(ofServer.connectionToken)).status).toBe(201);
+  });
+
   it('is given for the signature of a wallet, and claims for its user, beside what that user claims in an app', async () => {
     const { connectionToken } = await letIn(wallet);
     const answer = await register(connectionToken);

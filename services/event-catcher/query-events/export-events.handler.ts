@@ -28,7 +28,7 @@ export class ExportEventsHandler implements IQueryHandler<ExportEvents> {
   constructor(private readonly queries: RecordQueries) {}
 
   async execute({ asked, asker, format }: ExportEvents): Promise<AsyncIterable<string>> {
-    const budget = new QueryBudget({ caller: asker.userId, signal: asker.ended });
+    const budget = new QueryBudget({ caller: asker.holderKey, signal: asker.ended });
     return everything(await this.queries.begin(asked, budget), asked, format);
   }
 }

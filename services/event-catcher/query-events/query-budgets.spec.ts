@@ -53,6 +53,6 @@ describe('a query that takes long', () => {
   it('counts for the user who asks', async () => {
     searching(() => Promise.resolve([]));
     expect((await catcher.ask(PATH)).status).toBe(200);
-    expect(budget?.caller).toBe('usr_1');
+    expect(budget?.caller).toBe('user:usr_1');
   });
 });

@@ -7,7 +7,7 @@ import { KeptCounts } from './record-search.ts';
 
 /** Who asks, and when nobody waits for the answer any more. */
 export interface Asker {
-  userId: string;
+  holderKey: string;
   ended: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
 
   async execute({ asked, asker }: QueryEvents): Promise<EventPage> {
     const { take, skip, order: direction } = asked;
-    const budget = new QueryBudget({ caller: asker.userId, withinMs: QUERY_WITHIN_MS, signal: asker.ended });
+    const budget = new QueryBudget({ caller: asker.holderKey, withinMs: QUERY_WITHIN_MS, signal: asker.ended });
     const { search, after, recordsOf, cursorAfter } = await this.queries.begin(asked, budget);
     const limit = skip + take + 1;
     const hits = await search.hits({ direction, limit, after });

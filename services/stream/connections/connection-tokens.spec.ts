@@ -114,6 +114,28 @@ describe('a node of the stream', () => {
   });
 });
 
+it('whoever has the signing key of an app uses up neither its connections nor its commands', async () => {
+  const limits = { connections: { points: 1, seconds: 1 }, streamCommand: { points: 2, seconds: 600 } };
+  await using stream = await streamUnderTest({ environment: { RATE_LIMITS: JSON.stringify(limits) } });
+  const { foundation } = stream;
+  const serverKey = `0x${'5'.repeat(40)}`;
+  const created = anEvent({ type: 'AppServerKeyCreated', data: { appId: 'app_gateway', signer: serverKey } });
+  await foundation.eventStore.append(appStream('app_gateway'), -1, [created]);
+  const find = async () => (await foundation.readStore.announcements(NODES_KIND))[0]?.document;
+  const node = nodeAnnouncement.parse(await eventually(find, 5_000, 'it must announce itself'));
+  const tokens = new ConnectionTokens({ ...foundation, apps: new AppEnds(foundation) });
+  const itself: StreamSigner = { kind: 'app-itself', appId: 'app_gateway', serverKey };
+  const tokenOf = (signer: StreamSigner) => tokens.issue(node, signer).token;
+  const visitor = await StreamClient.connect(stream.url(), tokenOf(byApp));
+  const app = await StreamClient.connect(stream.url(), tokenOf(itself));
+  const codeOf = async (client: StreamClient) => (await client.refused('unsubscribe', { subscriptionId: 'x' })).code;
+  expect((await visitor.refused('refresh', { token: tokenOf(itself) })).code).toBe('forbidden');
+  expect([await codeOf(visitor), await codeOf(visitor)]).toEqual(['subscription_not_found', 'rate_limited']);
+  expect(await codeOf(app)).toBe('subscription_not_found');
+  visitor.close();
+  app.close();
+});
+
 it('nodes have one address where they have one URL, and another elsewhere and under another master key', async () => {
   const addressAt = async (STREAM_URL: string) => {
     await using stream = await streamUnderTest({ environment: { STREAM_URL } });

@@ -2,6 +2,7 @@ import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { TokenCaller } from '../../../shared/auth/caller.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
 import { claimantOf } from '../../../shared/auth/claimant.ts';
 import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Subscription } from '../domain/subscription.ts';
@@ -45,6 +46,10 @@ export class Connection implements Subscriber {
     return this.currentCaller;
   }
 
+  get holderKey(): string {
+    return holderKey(this.currentCaller);
+  }
+
   get signal(): AbortSignal {
     return this.ending.signal;
   }
@@ -55,7 +60,7 @@ export class Connection implements Subscriber {
 
   /** Replaces the token by another one of the same user. @throws Refusal forbidden when it belongs to another user */
   replaceToken(caller: TokenCaller): void {
-    if (caller.userId !== this.currentCaller.userId) throw new Refusal('forbidden', "the token is another user's");
+    if (holderKey(caller) !== this.holderKey) throw new Refusal('forbidden', "the token is another user's");
     this.currentCaller = caller;
     this.isWarned = false;
   }

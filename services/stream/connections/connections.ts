@@ -9,7 +9,7 @@ const RECONNECT_SPREAD_MS = 5_000;
 const DRAIN_MS = 1_000;
 const DRAIN_POLL_MS = 10;
 
-/** The connections of this node, and how many each user has. */
+/** The connections of this node, and how many each caller has. */
 export class Connections {
   private readonly connections = new Set<Connection>();
   /** A socket counts from before it is connected until it is closed. */
@@ -28,14 +28,14 @@ export class Connections {
     return this.connections.values();
   }
 
-  /** Counts a socket as a connection of the user. @throws Refusal shutting_down, rate_limited */
-  reserve(userId: string, socketId: string): void {
+  /** Counts a socket as a connection of the caller. @throws Refusal shutting_down, rate_limited */
+  reserve(holderKey: string, socketId: string): void {
     if (this.isDraining) throw new Refusal('shutting_down', 'the node is stopping', { retryAfter: 1 });
-    this.socketIds.add(userId, socketId);
+    this.socketIds.add(holderKey, socketId);
   }
 
-  release(userId: string, socketId: string): void {
-    this.socketIds.delete(userId, socketId);
+  release(holderKey: string, socketId: string): void {
+    this.socketIds.delete(holderKey, socketId);
   }
 
   add(connection: Connection): void {

@@ -12,6 +12,7 @@ import {
 import { refresh, streamCommands, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
 import type { Logger } from 'pino';
 import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
@@ -147,10 +148,11 @@ export class EventsGateway
 
   private async admit(socket: StreamSocket): Promise<void> {
     const caller = await this.admission.admit(socket.request, socket.handshake.auth);
-    this.connections.reserve(caller.userId, socket.id);
+    const holder = holderKey(caller);
+    this.connections.reserve(holder, socket.id);
     this.openSockets.admitted(socket.conn);
     socket.conn.once('close', () => {
-      this.connections.release(caller.userId, socket.id);
+      this.connections.release(holder, socket.id);
     });
     socket.data.caller = caller;
   }
@@ -166,8 +168,8 @@ export class EventsGateway
   }
 
   /** @throws Refusal rate_limited */
-  private async count({ caller }: Connection): Promise<void> {
-    refuseExceeded(await this.limits.count('streamCommand', `user:${caller.userId}`));
+  private async count(connection: Connection): Promise<void> {
+    refuseExceeded(await this.limits.count('streamCommand', connection.holderKey));
   }
 }
 

@@ -5,7 +5,8 @@ import type { SendBuffer, Subscription } from './subscription.ts';
 
 /** A connection, as its subscriptions use it. */
 export interface Subscriber {
-  readonly caller: { readonly userId: string };
+  /** Under which its caller is counted, over all connections. */
+  readonly holderKey: string;
   /** As whom it claims watches. */
   readonly claimant: Claimant;
   readonly buffer: SendBuffer;

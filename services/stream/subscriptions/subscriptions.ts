@@ -181,7 +181,7 @@ export class Subscriptions implements SubscriptionCommands {
     const { feeds, cursors, pieces, clock, logger } = this.options;
     const feed = feeds[channel.finality];
     const runHistory = (send: () => Promise<void>) =>
-      this.histories.run(subscriber.caller.userId, signal, async () => {
+      this.histories.run(subscriber.holderKey, signal, async () => {
         await pieces.next();
         await send();
       });

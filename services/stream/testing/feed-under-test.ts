@@ -71,7 +71,7 @@ export class MemoryBuffer implements SendBuffer {
 const CALLER = { appId: 'app_1', userId: 'usr_1' };
 
 export class MemorySubscriber implements Subscriber {
-  readonly caller = CALLER;
+  readonly holderKey = 'user:usr_1';
   readonly claimant = CALLER;
   readonly subscriptions = new Map<string, Subscription>();
   readonly signal = new AbortController().signal;
