@@ -120,6 +120,17 @@ describe('a connection token', () => {
     expect((await withToken(connectionToken, 'DELETE', id)).status).toBe(204);
   });
 
+  it('is never that of a user for a key of an app, though the user has linked it as a wallet', async () => {
+    await link(appKey, 'usr_2');
+    const { id } = (await (await register((await letIn(appKey)).connectionToken)).json()) as RegisteredContract;
+    const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
+    expect(claimed).toMatchObject({ data: { appId: 'app_1', userId: 'app_1' }, metadata: { actor: { type: 'app' } } });
+    const revoked = anEvent({ type: 'AppRevoked', data: { appId: 'app_1' } });
+    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [revoked]);
+    catcher.clock.time += 1_000;
+    expect(await codeFor(sign(appKey))).toBe('app_signature_invalid');
+  });
+
   it('speaks for the app itself where its server key signed, as an access token does, and ends with that key', async () => {
     const server = randomWallet();
     const { eventStore } = catcher.foundation;

@@ -21,12 +21,19 @@ type AppSigner = Exclude<StreamSigner, { kind: 'user' }>;
 export class StreamSigners {
   constructor(private readonly options: StreamSignersOptions) {}
 
-  /** Returns `undefined` for a stranger. @throws Refusal not_caught_up */
+  /**
+   * Returns `undefined` for a stranger. A key of an app is never a user's wallet: every visitor has an app's signing key, and one
+   * who links it as a wallet would be whom the others speak for.
+   * @throws Refusal not_caught_up
+   */
   async find(address: string): Promise<StreamSigner | undefined> {
     const { eventStore, projections } = this.options;
-    const userId = await holderOfWallet(eventStore, address);
-    if (userId !== undefined) return { kind: 'user', userId, wallet: address };
-    const found = await projections.find(appsModel.name, () => this.appOf(address));
+    let found = await this.appOf(address);
+    if (!found) {
+      const userId = await holderOfWallet(eventStore, address);
+      if (userId !== undefined) return { kind: 'user', userId, wallet: address };
+      found = await projections.find(appsModel.name, () => this.appOf(address));
+    }
     return found === undefined || (await this.isRevoked(found)) ? undefined : found;
   }
 
