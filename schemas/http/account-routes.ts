@@ -107,6 +107,7 @@ export const accountRoutes = {
       'challenge_unknown',
       'wallet_signature_invalid',
       'session_revoked',
+      'forbidden',
       'login_too_old',
       'identity_taken',
       'user_erased',

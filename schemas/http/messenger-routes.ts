@@ -27,7 +27,7 @@ export const messengerRoutes = {
     query: z.object({ redirectUri }),
     status: 200,
     answer: startedLogin,
-    problems: ['provider_not_found', 'login_too_old'],
+    problems: ['provider_not_found', 'forbidden', 'login_too_old'],
   }),
   logInWithBot: route({
     service: 'account',
@@ -41,7 +41,7 @@ export const messengerRoutes = {
     body: z.object({ state: z.string().min(1).max(64), code: z.string().min(1).max(64) }),
     status: 201,
     answer: session,
-    problems: ['provider_not_found', 'state_unknown', 'session_revoked', 'identity_taken', 'user_erased'],
+    problems: ['provider_not_found', 'state_unknown', 'forbidden', 'session_revoked', 'identity_taken', 'user_erased'],
   }),
   hearBot: route({
     service: 'account',

@@ -38,7 +38,7 @@ export const oauthRoutes = {
     query: z.object({ redirectUri }),
     status: 200,
     answer: startedLogin,
-    problems: ['provider_not_found', 'login_too_old'],
+    problems: ['provider_not_found', 'forbidden', 'login_too_old'],
   }),
   logInWithOAuth: route({
     service: 'account',
@@ -61,6 +61,7 @@ export const oauthRoutes = {
     problems: [
       'provider_not_found',
       'state_unknown',
+      'forbidden',
       'oauth_denied',
       'oauth_failed',
       'session_revoked',
@@ -93,6 +94,7 @@ export const oauthRoutes = {
       'provider_not_found',
       'oauth_failed',
       'request_replayed',
+      'forbidden',
       'login_too_old',
       'session_revoked',
       'identity_taken',

@@ -87,6 +87,7 @@ const login = {
     'otp_locked',
     'provider_not_found',
     'session_revoked',
+    'forbidden',
     'login_too_old',
     'identity_taken',
     'user_erased',

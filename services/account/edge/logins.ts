@@ -94,6 +94,11 @@ export class Logins {
     throw new Refusal('login_too_old', 'log in again: this needs a login of the last 5 minutes');
   }
 
+  /** When a login that links comes back from another site: its age was looked at when it began. @throws Refusal forbidden */
+  async requireStillTrusted(user: UserCaller | undefined): Promise<void> {
+    if (user) await this.apps.requireTrusted(user.appId);
+  }
+
   /** @throws Refusal identity_taken, user_erased, session_revoked, and `used` */
   async complete(login: Login, appMetadata: EventMetadata): Promise<LoggedIn> {
     const { redemption, appId, device, used } = login;

@@ -37,6 +37,7 @@ export class LogInWithBotHandler implements ICommandHandler<LogInWithBot> {
 
   async execute({ login, metadata }: LogInWithBot): Promise<LoggedIn> {
     const { appId, origin, state, code, device, user } = login;
+    await this.logins.requireStillTrusted(user);
     const returning = { method: 'messenger', appId, origin, sessionId: user?.sessionId } as const;
     const redemption = { codeHash: sha256(code), sessionId: sessionIdFrom(this.transactor.ids.token(26)) };
     const proven = await this.states.redeemIssued(state, returning, redemption, metadata);

@@ -224,6 +224,17 @@ describe('logging in through the bot', () => {
     expect(await codeOf(await account.ask('/auth/messenger', { headers: headers(mine) }))).toBe('login_too_old');
   });
 
+  it('links nothing where its app is distrusted meanwhile, and uses up nothing', async () => {
+    const mine = await account.logIn(account.newWallet());
+    const linking = await open((await started(mine)).state, 210);
+    await account.apps.change(account.app.id, { trust: false });
+    account.clock.time += 1_999;
+    expect(await codeOf(await callback(linking, mine))).toBe('forbidden');
+    await account.apps.change(account.app.id, { trust: true });
+    account.clock.time += 1_999;
+    expect((await sessionOf(await callback(linking, mine))).userId).toBe(mine.userId);
+  });
+
   it('is over after ten minutes', async () => {
     const { state } = await started();
     const back = await open(state, 300);

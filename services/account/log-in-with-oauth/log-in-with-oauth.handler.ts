@@ -69,6 +69,7 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
       throw new Refusal('oauth_denied', `the provider answered ${said}`);
     }
     requireBoth({ code, state });
+    await this.logins.requireStillTrusted(user);
     const proven = await this.prove({ ...login, returning, provider }, metadata);
     return this.logins.complete({ ...proven, appId, device, used: stateUnknown }, metadata);
   }

@@ -180,6 +180,17 @@ describe('logging in with an OpenID provider', () => {
     expect((await sessionOf(await callback(await comeBack(url, 'late'), session))).userId).toBe(session.userId);
   });
 
+  it('links nothing where its app is distrusted meanwhile, and uses up nothing', async () => {
+    const mine = await account.logIn(account.newWallet());
+    const linking = await comeBack((await started(mine)).url, 'distrusted');
+    await account.apps.change(account.app.id, { trust: false });
+    account.clock.time += 1_999;
+    expect(await codeOf(await callback(linking, mine))).toBe('forbidden');
+    await account.apps.change(account.app.id, { trust: true });
+    account.clock.time += 1_999;
+    expect((await sessionOf(await callback(linking, mine))).userId).toBe(mine.userId);
+  });
+
   it('is refused to whoever did not start it, and stays open for who did', async () => {
     const [mine, theirs] = [await account.logIn(account.newWallet()), await account.logIn(account.newWallet())];
     const sibling = await account.register({ redirectUris: [REDIRECT_URI] });
