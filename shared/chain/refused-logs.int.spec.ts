@@ -11,7 +11,8 @@ import { namedRanges, type KnownRefusal } from './known-refusals.ts';
 const CHAIN_ID = 2484;
 const ANY = { addresses: [], topics: [] };
 const ASKED = { from: 1_000_000, to: 1_999_999 };
-const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
+/** A request that a busy machine does not answer in time is asked for less, too. */
+const LIMITS = { withinMs: 60_000, quarantineMs: 1_000 };
 
 const titled = (refusals: readonly KnownRefusal[]) =>
   refusals.map((refusal) => [`${refusal.by}: ${refusal.message}`, refusal] as const);

@@ -6,6 +6,9 @@ import { startStopwatch } from './stopwatch.ts';
 /** Long enough for a busy machine. */
 const START_MS = 90_000;
 const SHOWN_LINES = 40;
+const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+/** What a program gets of the environment of the specs: none of it is a setting. */
+export const outerEnvironment = { PATH, HOME, NODE_COMPILE_CACHE };
 
 /** A built program as a child process in its own process group. It ends by itself if this process is killed. */
 export class RunningProcess {
@@ -30,7 +33,7 @@ export class RunningProcess {
     const [file = '', ...args] = program;
     const child = spawn(process.execPath, ['--enable-source-maps', `dist/${file}`, ...args], {
       detached: true,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+      env: { ...outerEnvironment, ...settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     return new RunningProcess(name, child);

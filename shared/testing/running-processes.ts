@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
 import { serviceNames, type ServiceName } from '../config/services.ts';
-import { RunningProcess } from './running-process.ts';
+import { outerEnvironment, RunningProcess } from './running-process.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
 import { firstChain, portsOf, testSettings, type WholeProgram } from './whole-program.ts';
 import { startStopwatch } from './stopwatch.ts';
@@ -147,7 +147,7 @@ export class RunningProcesses implements WholeProgram {
 
   /** Creates an app as an operator does, while the services run. */
   private async createApp(): Promise<void> {
-    const env = { PATH: process.env['PATH'], ...testSettings, ...this.settings };
+    const env = { ...outerEnvironment, ...testSettings, ...this.settings };
     const program = [`dist/${COMMAND_LINE}`, ...createShopApp];
     const { stdout } = await promisify(execFile)(process.execPath, program, { env });
     this.app = readShopApp(stdout);

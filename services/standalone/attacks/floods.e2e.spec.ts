@@ -6,12 +6,14 @@ import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './progr
 
 const folder = temporaryFolder();
 const size = sized({ small: { connections: 10, forMs: 2_000 }, full: { connections: 200, forMs: 15_000 } });
+/** Of an address: so few that a busy machine has more requests than that, too. */
+const ALLOWED = { points: 50, seconds: 1 };
 const preflight = { origin: 'https://nobody.example', 'access-control-request-method': 'POST' };
 
 describeAttack('somebody who asks as fast as answers come', () => {
   let attacked: ProgramUnderAttack;
   beforeAll(async () => {
-    attacked = await ProgramUnderAttack.start(folder);
+    attacked = await ProgramUnderAttack.start(folder, { RATE_LIMITS: JSON.stringify({ address: ALLOWED }) });
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
 
@@ -28,8 +30,8 @@ describeAttack('somebody who asks as fast as answers come', () => {
     const cost = await attacked.during(async () => {
       answers = await flood(accountUrl, { ...size, text });
     });
-    // 300 a second, and those of a second that has begun.
-    expect(answers[status]).toBeLessThanOrEqual(300 * (size.forMs / 1_000 + 1));
+    // So many a second, and those of a second that has begun.
+    expect(answers[status]).toBeLessThanOrEqual(ALLOWED.points * (size.forMs / 1_000 + 1));
     expect(answers['429']).toBeGreaterThan(0);
     expectWithinBudgets(cost);
   });

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, it } from '@jest/globals';
 import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call } from '../../../shared/testing/http-caller.ethers.ts';
+import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { sized } from '../../../shared/testing/sized.ts';
 import { requestText, sendUnread } from './attackers.ts';
@@ -39,7 +39,8 @@ describeAttack('a user who reads no answer', () => {
     const { seconds } = sized({ small: { seconds: 20 }, full: { seconds: 66 } });
     await using attacked = await ProgramUnderAttack.start(join(folder, 'pages'));
     const { accountUrl } = attacked.development;
-    const { userId, bearer } = attacked.user;
+    // Not the calm client's user, who may ask only so often.
+    const { userId, bearer } = await signIn(attacked.development);
     await attacked.append(`user-${userId}`, longHistory(userId));
     const page = `/user/${userId}/history?take=1000`;
     const isLong = async () => {

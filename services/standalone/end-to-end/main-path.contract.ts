@@ -32,16 +32,8 @@ const step = (title: string, run: () => Promise<void>): void => {
 
 const post = (url: string, body: object) => call(url, { method: 'POST', body, headers: user.bearer });
 
-/** Registers as a client does: a node that is too busy, as right after a start, says so, and is asked again. */
 const register = (event?: Parameters<typeof registerTransfer>[3]) =>
-  eventually(
-    async () => {
-      const answer = await registerTransfer(program.development, user, chain.token.address, event);
-      return answer.status === 503 ? undefined : answer;
-    },
-    10_000,
-    'a registration must be answered',
-  );
+  registerTransfer(program.development, user, chain.token.address, event);
 
 /** The watches of the token's transfers: that of the event as it is, registered first and so meant, after the others. */
 let watchIds: string[];
