@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type RouteContract } from '../../schemas/http/route.ts';
 import { Refusal } from '../errors/refusal.ts';
+import { startStopwatch } from '../testing/stopwatch.ts';
 import { parseRequest } from './parse-request.ts';
 import { requestContext } from './request-context.ts';
 
@@ -62,6 +63,18 @@ describe('a parameter that is not listed', () => {
     expect(messagesOf({ Take: '3' })).toEqual(['Take is not a parameter here: the nearest is take']);
     expect(messagesOf({ page: '2' })).toEqual(['page is not a parameter here: the nearest is take']);
     expect(messagesOf({ take: '3' }, {})).toEqual(['take is not a parameter here: there are none']);
+  });
+
+  it.each([
+    ['one name of 15,000 letters', { ['x'.repeat(15_000)]: '1' }, 1],
+    ['5,000 names', Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`x${String(at)}`, '1'])), 20],
+  ])('is refused at little cost: %s', (_, query, errors) => {
+    const many = z.object(
+      Object.fromEntries(Array.from({ length: 12 }, (__, at) => [`parameter${String(at)}`, z.string().optional()])),
+    );
+    const passedMs = startStopwatch();
+    for (let times = 0; times < 20; times += 1) expect(messagesOf(query, { query: many })).toHaveLength(errors);
+    expect(passedMs()).toBeLessThan(500);
   });
 
   it('is ignored when its name begins with _, and is left to a handler that knows more', () => {

@@ -33,6 +33,7 @@ const refuseUnknownParameters = (
   for (const path of Object.keys(given as object)) {
     if (known.includes(path) || path.startsWith('_')) continue;
     if (openParameters && path.startsWith(openParameters.prefix)) continue;
+    if (errors.length >= ERRORS_MAX) return;
     errors.push({ path, message: `is not a parameter here${suggestion(path, known)}` });
   }
 };

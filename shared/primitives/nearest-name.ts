@@ -1,6 +1,9 @@
+/** Of a given name no more is compared: no name here is as long, and the cost of each letter is that of all names. */
+const COMPARED_MAX = 32;
+
 /** Returns the name that is reached by the fewest changes of a character; `undefined` if there are none. */
 export const nearestName = (given: string, names: readonly string[]): string | undefined => {
-  const wanted = given.toLowerCase();
+  const wanted = given.slice(0, COMPARED_MAX).toLowerCase();
   const [best] = names
     .map((name) => ({ name, changes: changesBetween(wanted, name.toLowerCase()) }))
     .sort((one, other) => one.changes - other.changes);
