@@ -89,6 +89,16 @@ describe('what a paymaster may spend for an app on a day', () => {
     expect(spent(reserving(), more(130n, 'b'), more(110n, 'c')).reservedWei).toBe(130n);
   });
 
+  it('is signed for at most a hundred times for one nonce and user, and is sent all the same', () => {
+    const signing = (at: number, changes: Partial<SignatureToReserve> = {}) =>
+      reserving({ ...second, userOpHash: `0x${String(at).padStart(64, '0')}`, ...changes });
+    const { state } = after(...Array.from({ length: 100 }, (_, at) => signing(at)));
+    expect(refusalBy(() => signing(100)(state))).toMatchObject({ code: 'sponsorship_refused', members: {} });
+    expect(signing(99)(state)).toEqual([]);
+    for (const other of [{ transactionId: 'tx_1' }, { userId: 'usr_2' }, { nonce: 8n }])
+      expect(signing(100, other)(state)).toHaveLength(1);
+  });
+
   it.each([
     ['day', limits('150')],
     ['user_day', limits(null, '150')],

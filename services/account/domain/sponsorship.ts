@@ -1,5 +1,6 @@
 import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import { PersistentMap } from './persistent-map.ts';
 import { refusedBy } from './sponsorship-policy.ts';
 
@@ -35,7 +36,7 @@ interface Reservation {
   /** The earliest of its signatures. */
   headBlock: number;
   /** Oldest first. */
-  signatures: readonly { userOpHash: string; transactionId: string | null }[];
+  signatures: readonly { userOpHash: string; transactionId: string | null; userId: string }[];
   status:
     { kind: 'reserved' | 'released' } | { kind: 'settled'; userOpHash: string; costWei: bigint; blockHash: string };
 }
@@ -66,6 +67,11 @@ const NOTHING_SPENT: Sponsorship = {
 };
 /** What one signature takes as JSON, with its share of everything else. */
 const SIGNATURE_CHARACTERS = 256;
+/**
+ * How many signatures one user is given over `/rpc` for one slot: each is kept for ever, and shares the reservation of the first,
+ * so that no amount bounds them. By user, so that nobody uses up the slots of somebody else's account.
+ */
+const RPC_SIGNATURES_MAX = 100;
 
 export const sponsorshipFold = {
   initial: NOTHING_SPENT,
@@ -104,7 +110,7 @@ const withSignature = (before: Reservation | undefined, data: Reserved): Reserva
   const { userOpHash, transactionId, headBlock, userId } = data;
   const maxCostWei = BigInt(data.maxCostWei);
   const validUntilMs = Date.parse(data.validUntil);
-  const signature = { userOpHash, transactionId };
+  const signature = { userOpHash, transactionId, userId };
   if (!before) {
     return { userId, maxCostWei, validUntilMs, headBlock, signatures: [signature], status: { kind: 'reserved' } };
   }
@@ -132,7 +138,7 @@ export interface SponsorshipLimits {
 
 /**
  * Reserves what a signature may cost, beyond what is reserved for its slot already.
- * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`
+ * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`; without a rule where the slot has too many
  */
 export const reserve = (
   state: Sponsorship,
@@ -142,6 +148,7 @@ export const reserve = (
   const { chainId, userId, appId, maxCostWei } = signature;
   const known = state.slots.get(keyOf(signature));
   if (known && isSigned(known, signature.userOpHash)) return [];
+  if (known && signature.transactionId === null) requireRoom(known, userId);
   const moreWei = moreReserved(known, maxCostWei);
   if (moreWei > 0n) {
     const ofUser = state.users.get(userKey(chainId, known?.userId ?? userId)) ?? NOTHING;
@@ -150,6 +157,13 @@ export const reserve = (
     if (deposit.reservedWei + moreWei > deposit.wei) throw refusedBy('deposit');
   }
   return [reserved(appId, signature)];
+};
+
+const requireRoom = ({ signatures }: Reservation, userId: string): void => {
+  const ofUser = signatures.filter((one) => one.transactionId === null && one.userId === userId);
+  if (ofUser.length < RPC_SIGNATURES_MAX) return;
+  const detail = `${String(RPC_SIGNATURES_MAX)} operations of this nonce are signed already: take another nonce`;
+  throw new Refusal('sponsorship_refused', detail);
 };
 
 /** An operation with our paymaster that a block has. */
@@ -178,7 +192,7 @@ export const reserveAgain = (
   const { userOpHash } = inclusion;
   const signature = known?.signatures.find((one) => one.userOpHash === userOpHash);
   if (!known || !signature || !isSettledBy(known, inclusion)) return [];
-  return [reserved(state.appId, { ...known, ...signature, ...slotOf(inclusion) })];
+  return [reserved(state.appId, { ...signature, ...known, ...slotOf(inclusion) })];
 };
 
 /** Why none of a slot's signatures can ever be included. */

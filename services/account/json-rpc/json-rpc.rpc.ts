@@ -15,7 +15,8 @@ import { RpcMethods } from './rpc-methods.ts';
 const { rpc } = accountRoutes;
 type RpcHttpRequest = ParsedRequest<typeof rpc>;
 
-const sends = (asked: Asked): boolean => 'request' in asked && asked.request.method === 'eth_sendUserOperation';
+const STORING_METHODS = ['eth_sendUserOperation', 'pm_getPaymasterData'];
+const stores = (asked: Asked): boolean => 'request' in asked && STORING_METHODS.includes(asked.request.method);
 
 @Controller()
 export class JsonRpc {
@@ -32,7 +33,7 @@ export class JsonRpc {
     if (!isValid) context.answerBy(400);
     await this.count(all.length, caller, context);
     const apps = await this.appsOf(all, caller.appId);
-    if (all.some(sends)) {
+    if (all.some(stores)) {
       // What it stores is readable when it is answered, as of every command.
       context.callerIsKnown();
       await this.limits.countBytes(holderKey(caller), body?.length ?? 0);

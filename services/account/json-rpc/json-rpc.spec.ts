@@ -235,7 +235,7 @@ describe('a method of /rpc', () => {
 });
 
 describe('the bytes that /rpc stores', () => {
-  it('are bounded for each caller, of bodies with an operation that is sent', async () => {
+  it.each(['eth_sendUserOperation', 'pm_getPaymasterData'])('are bounded for each caller, of %s', async (stores) => {
     const RATE_LIMITS = JSON.stringify({ storedBytes: { points: 5_000, seconds: 86_400 } });
     await using own = await startAccountUnderTest(folder, { CHAINS, RATE_LIMITS });
     const call = async (method: string, { accessToken }: Session) => {
@@ -250,10 +250,10 @@ describe('the bytes that /rpc stores', () => {
       return own.ask('/rpc', { method: 'POST', body: asked, headers: { authorization: `Bearer ${accessToken}` } });
     };
     const [sender, other] = [await own.logIn(own.newWallet()), await own.logIn(own.newWallet())];
-    for (let times = 0; times < 2; times += 1) expect((await call('eth_sendUserOperation', sender)).status).toBe(200);
-    const refused = await call('eth_sendUserOperation', sender);
+    for (let times = 0; times < 2; times += 1) expect((await call(stores, sender)).status).toBe(200);
+    const refused = await call(stores, sender);
     expect(await problemOfAnswer(refused)).toMatchObject({ code: 'rate_limited', status: 429 });
     expect((await call('eth_chainId', sender)).status).toBe(200);
-    expect((await call('eth_sendUserOperation', other)).status).toBe(200);
+    expect((await call(stores, other)).status).toBe(200);
   });
 });
