@@ -48,7 +48,10 @@ describe('a parameter that is not listed', () => {
   const { query: listed } = contract;
   const messagesOf = (
     query: object,
-    options: { query?: typeof listed; openParameters?: Required<RouteContract>['openParameters'] } = { query: listed },
+    options: {
+      query?: NonNullable<RouteContract['query']>;
+      openParameters?: Required<RouteContract>['openParameters'];
+    } = { query: listed },
   ) => {
     try {
       parseRequest({ ...bare, ...options }, request({ query }));

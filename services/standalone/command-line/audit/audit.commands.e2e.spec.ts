@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonValue } from '../../../../schemas/json.ts';
 import type { Settings } from '../../../../shared/config/settings.ts';
 import { thisVault } from '../../../../shared/host/this-vault.ts';
 import { requireOwnVault } from '../../../../shared/key-vault/own-vault.ts';
@@ -11,6 +12,7 @@ import { AuditKey } from '../../../../shared/audit/audit-key.jose.ts';
 import { SqliteEventStore } from '../../../../shared/event-store/event-store.sqlite.ts';
 import { SqliteKeyVault } from '../../../../shared/key-vault/key-vault.sqlite.ts';
 import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
+import { canonicalJson } from '../../../../shared/primitives/canonical-json.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../../shared/testing/event-builder.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
@@ -68,10 +70,14 @@ describe('annals audit', () => {
     expect(verified).toEqual({ code: 0, stdout: expect.stringContaining(whose), stderr: '' });
     expect(verified.stdout).toContain('; signed by the audit key audit-');
 
-    const piped = start('verify', '-', '--json');
+    const piped = start('verify', '-', '--jwks', jwks, '--json');
     piped.stdin?.end(readFileSync(file));
-    const { stdout } = await end(piped);
-    expect(JSON.parse(stdout)).toMatchObject({ proven: true, sub: userId, items: EVENTS, erased: 0, signedBy: null });
+    const { code, stdout } = await end(piped);
+    const signedBy: unknown = expect.stringMatching(/^audit-/);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      expect.objectContaining({ proven: true, sub: userId, items: EVENTS, erased: 0, signedBy }),
+    ]);
 
     writeFileSync(file, exported.stdout.replace('ada', 'eve'));
     expect(await end(start('verify', file))).toMatchObject({
@@ -81,6 +87,29 @@ describe('annals audit', () => {
     expect(JSON.parse((await end(start('verify', file, '--json'))).stdout)).toEqual({
       proven: false,
       reason: 'line 1 was changed: its digest is another',
+    });
+  });
+
+  it('proves nothing without keys, however well an export is made up', async () => {
+    const lines = (await end(start('export', userId))).stdout.trimEnd().split('\n');
+    const { signature: _, ...signed } = JSON.parse(lines.at(-1) ?? '') as Record<string, JsonValue>;
+    const payload = Buffer.from(canonicalJson(signed)).toString('base64url');
+    const file = join(folder, 'made-up.ndjson');
+    const last = JSON.stringify({ ...signed, signature: `e30.${payload}.AAAA` });
+    writeFileSync(file, `${[...lines.slice(0, -1), last].join('\n')}\n`);
+    const reason = 'the signature was not verified: give --jwks';
+
+    const { code, stdout } = await end(start('verify', file));
+    const whole = `not proven: ${reason}; the history of usr_1: ${String(EVENTS)} items, whole and in order; all up`;
+    expect([code, stdout]).toEqual([1, expect.stringContaining(whole)]);
+    const json = await end(start('verify', file, '--json'));
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([
+      1,
+      expect.objectContaining({ proven: false, reason, sub: userId, items: EVENTS, signedBy: null }),
+    ]);
+    expect(await end(start('verify', file, '--jwks', jwks))).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('is not by an audit key of these keys'),
     });
   });
 
@@ -101,8 +130,8 @@ describe('annals audit', () => {
     const former = start('verify', '-');
     former.stdin?.end(`${lines.join('\n')}\n${JSON.stringify({ previous: hash, signature: `e30.${payload}.AAAA` })}\n`);
     expect((await end(former)).stdout).toBe(
-      `a history of ${String(EVENTS)} items, whole and in order; an export of the former form: its signature says neither ` +
-        'whose history it is, nor how many items it has, nor until when; the signature was not verified: give --jwks\n',
+      `not proven: the signature was not verified: give --jwks; a history of ${String(EVENTS)} items, whole and in order; ` +
+        'an export of the former form: its signature says neither whose history it is, nor how many items it has, nor until when\n',
     );
   });
 

@@ -36,7 +36,7 @@ export const auditCommand = (): Command =>
         .option('--json', 'for machines')
         .addHelpText(
           'after',
-          '\nExample:\n  curl -s $ACCOUNT_URL/.well-known/jwks.json > jwks.json\n  annals audit verify history.ndjson --jwks jwks.json',
+          '\nWithout --jwks the lines are verified, which proves nothing: that they fit each other, anybody can make up.\n\nExample:\n  curl -s $ACCOUNT_URL/.well-known/jwks.json > jwks.json\n  annals audit verify history.ndjson --jwks jwks.json',
         )
         .action(verify),
     );
@@ -58,11 +58,16 @@ const exportUser = (userId: string): Promise<void> =>
     }
   });
 
+const NOT_VERIFIED = 'the signature was not verified: give --jwks';
+
 const verify = async (file: string, { jwks, json }: { jwks?: string; json?: boolean }): Promise<void> => {
   const keys = jwks === undefined ? undefined : readKeys(jwks);
   try {
     const verified = await verifyExport(file === '-' ? process.stdin : createReadStream(file), keys);
-    process.stdout.write(`${json ? JSON.stringify({ proven: true, ...verified }) : textOf(verified)}\n`);
+    // Anybody can make up an export that is whole and in order.
+    const proof = verified.signedBy === null ? { proven: false, reason: NOT_VERIFIED } : { proven: true };
+    process.stdout.write(`${json ? JSON.stringify({ ...proof, ...verified }) : textOf(verified)}\n`);
+    if (!proof.proven) process.exitCode = 1;
   } catch (error) {
     if (!(error instanceof ExportNotProven)) throw error;
     const { message } = error;
@@ -87,7 +92,6 @@ const textOf = ({ sub, items, erased, position, time, signedBy }: VerifiedExport
     sub === null
       ? 'an export of the former form: its signature says neither whose history it is, nor how many items it has, nor until when'
       : `all up to position ${String(position)} of the event store, exported at ${String(time)}`;
-  const signature =
-    signedBy === null ? 'the signature was not verified: give --jwks' : `signed by the audit key ${signedBy}`;
-  return `${counted}${unreadable}; ${upTo}; ${signature}`;
+  const told = `${counted}${unreadable}; ${upTo}`;
+  return signedBy === null ? `not proven: ${NOT_VERIFIED}; ${told}` : `${told}; signed by the audit key ${signedBy}`;
 };
