@@ -7,7 +7,9 @@ import { CLOCK, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { Watch } from '../../../shared/read-models/watches.ts';
 import { appQuotaStream, claimsFold, returnQuota, takeQuota, userQuotaStream, type Claim } from '../domain/claims.ts';
+import { removeClaim } from '../domain/stopped-watch.ts';
 import { watchFold, watchStream } from '../domain/watch.ts';
 
 /** After that a claim without a registration was left over by a process that died: a registration takes a few seconds. */
@@ -33,15 +35,28 @@ export class WatchQuotas {
 
   /** Counts a claim for its app, and for its user where there is one, before it is registered. @throws Refusal quota_exceeded */
   async take(claimed: Claim, metadata: EventMetadata): Promise<void> {
-    const taken: Counted[] = [];
     try {
-      for (const counted of countedIn(claimed)) {
-        await this.takeIn(counted, metadata);
-        taken.push(counted);
-      }
+      await this.takeAll(claimed, metadata);
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'quota_exceeded') await this.returnIn(taken, metadata);
+      if (isQuotaExceeded(error)) await this.keepIfRegistered(claimed, metadata);
       throw error;
+    }
+  }
+
+  /**
+   * Counts a claim again after it was registered: a removal at the same time may have returned what was taken before. If
+   * others have used up the quota since, the claim is dropped.
+   * @returns the refusal with which it was dropped
+   */
+  async keep(claimed: Claim, metadata: EventMetadata): Promise<Refusal | undefined> {
+    try {
+      await this.takeAll(claimed, metadata);
+      return undefined;
+    } catch (error) {
+      if (!isQuotaExceeded(error)) throw error;
+      const decide = (watch: Watch | undefined) => (isClaimed(watch, claimed) ? removeClaim(watch, claimed) : []);
+      await this.transactor.transact({ stream: watchStream(claimed.watchId), fold: watchFold, metadata, decide });
+      return error;
     }
   }
 
@@ -56,9 +71,30 @@ export class WatchQuotas {
     }
   }
 
-  /** The claim was dropped. */
-  return(claimed: Claim, metadata: EventMetadata): Promise<void> {
-    return this.returnIn(countedIn(claimed), metadata);
+  /** Returns what was counted for a claim that was dropped, unless it was registered again meanwhile. */
+  async return(claimed: Claim, metadata: EventMetadata): Promise<void> {
+    await this.returnIn(countedIn(claimed), metadata);
+    await this.keepIfRegistered(claimed, metadata);
+  }
+
+  /** A registration at the same time may have relied on what was just returned. */
+  private async keepIfRegistered(claimed: Claim, metadata: EventMetadata): Promise<void> {
+    const { state } = await this.transactor.load(watchStream(claimed.watchId), watchFold);
+    if (isClaimed(state, claimed)) await this.keep(claimed, metadata);
+  }
+
+  /** Counts a claim in each of its streams, or in none. @throws Refusal quota_exceeded */
+  private async takeAll(claimed: Claim, metadata: EventMetadata): Promise<void> {
+    const taken: Counted[] = [];
+    try {
+      for (const counted of countedIn(claimed)) {
+        await this.takeIn(counted, metadata);
+        taken.push(counted);
+      }
+    } catch (error) {
+      if (isQuotaExceeded(error)) await this.returnIn(taken, metadata);
+      throw error;
+    }
   }
 
   private takeIn({ stream, rule, claim }: Counted, metadata: EventMetadata): Promise<void> {
@@ -100,7 +136,7 @@ export class WatchQuotas {
       await Promise.all(
         old.slice(at, at + LOADED_AT_ONCE).map(async ({ sinceMs: _sinceMs, ...claim }) => {
           const { state: watch } = await this.transactor.load(watchStream(claim.watchId), watchFold);
-          if (watch?.claims.includes(claimantText(claim))) return;
+          if (isClaimed(watch, claim)) return;
           await this.returnIn([{ stream, claim }], metadata);
           returned += 1;
         }),
@@ -109,6 +145,12 @@ export class WatchQuotas {
     return returned > 0;
   }
 }
+
+const isQuotaExceeded = (error: unknown): error is Refusal =>
+  error instanceof Refusal && error.code === 'quota_exceeded';
+
+const isClaimed = (watch: Watch | undefined, claim: Claim): boolean =>
+  watch?.claims.includes(claimantText(claim)) === true;
 
 /** The streams in which a claim is counted: an app itself is no user. */
 const countedIn = (claim: Claim): Counted[] => {

@@ -50,6 +50,11 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       decide: (known) => registerContract(known, registration),
     });
     if (!state) throw new Error('the registered watch was not found');
+    const { watchId, appId, userId } = registration;
+    if (!before?.claims.includes(claimantText(registration))) {
+      const refusal = await this.quotas.keep({ watchId, appId, userId }, metadata);
+      if (refusal) throw refusal;
+    }
     const contract = registeredContract.parse({
       ...state,
       state: await this.states.stateOf(state),
