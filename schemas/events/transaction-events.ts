@@ -12,6 +12,7 @@ const transaction = z.object({
   transactionId: z.string(),
   /** `null` of an operation that came over `/rpc`. */
   userId: z.string().nullable(),
+  /** Whose session sent it; before `payingAppId` was there, of a sponsored one the app that pays. */
   appId: z.string(),
   chainId,
   sender: address,
@@ -40,6 +41,8 @@ export const transactionEvents = {
       entryPoint: address,
       operation: userOperation,
       sponsor: z.boolean(),
+      /** Where another app pays than `appId`. */
+      payingAppId: z.string().exactOptional(),
       maxCostWei: uint,
       /** Until when the paymaster's signature counts; `null` without one. */
       validUntil: isoTime.nullable(),

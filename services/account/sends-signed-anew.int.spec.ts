@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../schemas/json.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { NOBODY, SendsUnderTest, type Sender } from './testing/sends-under-test.ethers.ts';
+import { ALLOWS_ALL, NOBODY, SendsUnderTest, type Sender, type SendingApp } from './testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const ETHER = 10n ** 18n;
@@ -11,6 +11,7 @@ const CONFIRMATIONS = 3;
 
 describe('a sponsored send whose block left the chain, and that expired before another block had it', () => {
   let sends: SendsUnderTest;
+  let app: SendingApp;
   let sender: Sender;
   let first: JsonObject;
   let second: JsonObject;
@@ -18,14 +19,16 @@ describe('a sponsored send whose block left the chain, and that expired before a
   let paidBefore: bigint;
   beforeAll(async () => {
     sends = await SendsUnderTest.start(folder, { confirmations: CONFIRMATIONS });
-    sender = await sends.sender(await sends.app());
+    const { apiKey: appApiKey } = await sends.app({ ...ALLOWS_ALL, anySession: true });
+    app = await sends.app();
+    sender = await sends.sender(app);
     await sends.fund(sender.address, ETHER);
     paidBefore = await sends.balance(NOBODY);
     ({ body: deploying } = await sends.send(sender));
     await sends.until(sender, deploying['id'], 'included');
     await sends.mine(CONFIRMATIONS + 1);
     await sends.until(sender, deploying['id'], 'final');
-    const { body } = await sends.send(sender, { transactionReq: { value: '5' } });
+    const { body } = await sends.send(sender, { appApiKey, transactionReq: { value: '5' } });
     first = await sends.until(sender, body['id'], 'included');
     await sends.anvil.call('evm_setAutomine', false);
     ({ body: second } = await sends.send(sender, { sponsor: false, transactionReq: { value: '7' } }));
@@ -44,6 +47,7 @@ describe('a sponsored send whose block left the chain, and that expired before a
     await sends.until(sender, second['id'], 'included', 'final');
     const { body } = await sends.get('/onchain/transactions', sender);
     const items = body['items'] as JsonObject[];
+    expect(new Set(items.map(({ appId }) => appId))).toEqual(new Set([app.id]));
     expect(items.map(({ nonce, value, userOpHash }) => ({ nonce, value, userOpHash }))).toEqual([
       { nonce: '1', value: '5', userOpHash: replaced['replacedBy'] },
       { nonce: '2', value: '7', userOpHash: second['userOpHash'] },

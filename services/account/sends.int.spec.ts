@@ -267,13 +267,13 @@ describe('sends on a chain at London', () => {
   it("from a session of somebody else's app are those that its own policy pays for, and it sees no others", async () => {
     const wallet = randomWallet();
     const anybody = await sends.app({ ...ALLOWS_ALL, anySession: true });
-    const theirs = await sends.app(ALLOWS_ALL, true);
+    const theirs = await sends.app({ ...ALLOWS_ALL, anySession: true }, true);
     const [own, other] = [await sends.sender(anybody, wallet), await sends.sender(theirs, wallet)];
     await sends.fund(own.address, 10n ** 18n);
     const forbidden = [403, 'forbidden'];
     expect(codeOf(await sends.send(other, { sponsor: false }))).toEqual(forbidden);
     expect(codeOf(await sends.send(other, { appApiKey: anybody.apiKey }))).toEqual(forbidden);
-    const [first, second] = [await sends.send(own), await sends.send(other)];
+    const [first, second] = [await sends.send(own, { appApiKey: theirs.apiKey }), await sends.send(other)];
     expect([first.status, second.status]).toEqual([201, 201]);
     await sends.until(other, second.body['id'], 'included', 'final');
     const listed = async (sender: Sender) =>

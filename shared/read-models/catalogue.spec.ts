@@ -12,7 +12,7 @@ describe('the catalogue of read models', () => {
       ['watches-v5', ['watches-v5']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
       ['chains-v4', ['chain-asides', 'chains-v2', 'chain-verifications']],
-      ['transactions-v1', ['transactions-v1']],
+      ['transactions-v2', ['transactions-v2']],
       ['reservations-v1', ['reservations-v1']],
     ]);
   });
@@ -33,7 +33,7 @@ describe('the catalogue of read models', () => {
       ['watches-v5', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
-        'transactions-v1',
+        'transactions-v2',
         [
           ['userId', 'submittedPosition'],
           ['chainId', 'userOpHash'],

@@ -137,6 +137,15 @@ describe('a transaction', () => {
     expect(await documentOf(included, finalized)).toBeUndefined();
   });
 
+  it('is of the app whose session sent it, also where it was stored with the app that paid', async () => {
+    const sent = storedEvent(
+      'TxSubmitted',
+      { transactionId },
+      { ...at(1), metadata: { ...submitted.metadata, app: 'app_2' } },
+    );
+    expect(await documentOf(sent)).toMatchObject({ appId: 'app_2' });
+  });
+
   it('is listed without what only finds it', async () => {
     expect(Object.keys(listedOf(await documentOf(submitted, included))).toSorted()).toEqual(
       [

@@ -48,10 +48,10 @@ export const listedOf = ({
 
 /** Operations that were accepted, over `/onchain/send` or `/rpc`, by transaction id. */
 export const transactionsModel = readModel({
-  name: 'transactions-v1',
+  name: 'transactions-v2',
   collections: {
     transaction: {
-      name: 'transactions-v1',
+      name: 'transactions-v2',
       document: transactionDocument,
       indexes: [
         ['userId', 'submittedPosition'],
@@ -65,7 +65,11 @@ export const transactionsModel = readModel({
   evolve: ({ transaction }, event) => {
     const { type, data, position } = event;
     const time = toIso(event.time);
-    if (type === 'TxSubmitted') return { transaction: newTransaction(data, { position, time }) };
+    if (type === 'TxSubmitted') {
+      // Of a request that is the app of the session, which formerly the event itself did not say.
+      const { app: appId = data.appId } = event.metadata;
+      return { transaction: newTransaction({ ...data, appId }, { position, time }) };
+    }
     return { transaction: transaction && changed(transaction, event, time) };
   },
 });

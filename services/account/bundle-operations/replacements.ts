@@ -82,9 +82,14 @@ export class SignedAnew implements Replacements {
     return { ...limits, factory, nonce, maxFeePerGas, maxPriorityFeePerGas };
   }
 
-  private async sponsorOf({ sponsor, appId, operation }: Submission): Promise<Sponsor | undefined> {
+  private async sponsorOf({
+    sponsor,
+    appId,
+    payingAppId = appId,
+    operation,
+  }: Submission): Promise<Sponsor | undefined> {
     if (!sponsor || operation.paymaster === null) return undefined;
-    const app = await this.sponsors.payingApp(undefined, appId);
+    const app = await this.sponsors.payingApp(undefined, payingAppId);
     return { app, policy: WITHOUT_LIMITS, chain: this.chain, paymaster: operation.paymaster };
   }
 }

@@ -70,7 +70,8 @@ export class Submissions {
         submit(known, {
           transactionId,
           userId,
-          appId: sponsor?.app.id ?? appId,
+          appId,
+          ...(sponsor && sponsor.app.id !== appId && { payingAppId: sponsor.app.id }),
           chainId,
           sender,
           nonce: String(nonce),
