@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Refusal } from '../errors/refusal.ts';
 import { elementaryType, isArrayLength, isIdentifier, NESTING_MAX, typeName, type AbiType } from './abi-type.ts';
 
@@ -22,6 +23,9 @@ export const canonicalSignature = ({ name, parameters }: Omit<EventSignature, 'a
 /** Returns `Transfer(address,address,uint256)`, whose hash is the first topic. */
 export const bareSignature = ({ name, parameters }: Omit<EventSignature, 'anonymous'>): string =>
   `${name}(${parameters.map(({ type }) => typeName(type)).join(',')})`;
+
+/** Returns the first topic of the logs of an event that is not anonymous. @param bare see `bareSignature` */
+export const topicOfSignature = (bare: string): string => `0x${hash('keccak-256', bare, 'hex')}`;
 
 /**
  * Reads a signature with or without the word `event`, names, `tuple`, spaces and `;`.

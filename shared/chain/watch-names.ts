@@ -1,6 +1,6 @@
 import { claimantText, type Claimant } from './claimant.ts';
 import { invalid, Refusal } from '../errors/refusal.ts';
-import { bareSignature, canonicalSignature, parseEventSignature } from './event-signature.ts';
+import { bareSignature, canonicalSignature, parseEventSignature, topicOfSignature } from './event-signature.ts';
 
 interface Named {
   id: string;
@@ -35,6 +35,18 @@ export const matcherByName = (text: string): ((watch: Pick<Named, 'eventName' | 
   const isCanonical = signature.parameters.some(({ indexed }) => indexed);
   return ({ eventSignature }) =>
     isCanonical ? eventSignature === canonical : bareSignature(parseEventSignature(eventSignature)) === canonical;
+};
+
+/**
+ * Returns filters of stored watches. `matcherByName` accepts what all members of one of them fit, and nothing else, except
+ * that anonymous events are found by their name alone.
+ */
+export const filtersByName = (text: string): Record<string, string | null>[] => {
+  const signature = parsed(text);
+  if (!signature) return [{ eventName: text.trim() }];
+  const { name, parameters } = signature;
+  if (parameters.some(({ indexed }) => indexed)) return [{ eventSignature: canonicalSignature(signature) }];
+  return [{ topic0: topicOfSignature(bareSignature(signature)) }, { topic0: null, eventName: name }];
 };
 
 /**

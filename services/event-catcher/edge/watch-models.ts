@@ -1,5 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { WatchSelector } from '../../../shared/chain/watch-names.ts';
+import { findMeantWatches } from '../../../shared/edge/meant-watches.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { chainsModel, type ChainDocument, type VerificationDocument } from '../../../shared/read-models/chains.ts';
@@ -9,8 +11,6 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
 const { chain, verification, aside } = chainsModel.collections;
-/** No contract has more events. */
-const EVENTS_OF_CONTRACT_MAX = 10_000;
 
 /** Finds watches, and how far their chains were read. */
 @Injectable()
@@ -20,24 +20,31 @@ export class WatchModels {
     private readonly models: Projections,
   ) {}
 
-  /** Returns at least one watch, among them the one that is named. @throws Refusal watch_not_found, not_caught_up */
-  async ofContract(chainId: number, contractAddress: string, watchId?: string): Promise<WatchDocument[]> {
+  /**
+   * Returns the watches of a contract that may be meant, none if what is registered has other names.
+   * @throws Refusal watch_not_found, not_caught_up
+   */
+  async ofContract(
+    contract: { chainId: number; contractAddress: string },
+    selector: WatchSelector,
+  ): Promise<WatchDocument[]> {
+    const isById = selector.watchId !== undefined;
     const found = await this.models.find(watchesModel.name, async () => {
-      const filter = { chainId, contractAddress, isRemoved: false };
-      const documents = await this.readStore.find(watch.name, {
-        filter,
-        sort: [['id', 'asc']],
-        limit: EVENTS_OF_CONTRACT_MAX,
-      });
-      const isThere = watchId === undefined ? documents.length > 0 : documents.some(({ id }) => id === watchId);
-      return isThere ? documents : undefined;
+      const meant = await findMeantWatches(this.readStore, contract, selector);
+      if (meant.length > 0) return meant;
+      const isRegistered = !isById && (await this.isRegistered(contract));
+      return isRegistered ? meant : undefined;
     });
     if (!found) {
-      const what =
-        watchId === undefined ? 'no event of this contract is registered' : 'this contract has no such watchId';
+      const what = isById ? 'this contract has no such watchId' : 'no event of this contract is registered';
       throw new Refusal('watch_not_found', `${what} on this chain`);
     }
-    return found.map(({ document }) => watch.document.parse(document));
+    return found;
+  }
+
+  private async isRegistered({ chainId, contractAddress }: { chainId: number; contractAddress: string }) {
+    const filter = { chainId, contractAddress, isRemoved: false };
+    return (await this.readStore.find(watch.name, { filter, limit: 1 })).length > 0;
   }
 
   /** @throws Refusal watch_not_found, not_caught_up */

@@ -39,9 +39,9 @@ export class RecordQueries {
   /** @throws Refusal validation_failed, cursor_invalid, watch_not_found, not_caught_up */
   async begin(given: EventQueryParameters, budget: QueryBudget): Promise<RecordQuery> {
     const asked = { ...given, contractAddress: readAddressMember('contractAddress', given.contractAddress) };
-    const { chainId, contractAddress, cursor, watchId } = asked;
+    const { chainId, cursor, eventSignature: name, watchId, caller } = asked;
     const after = cursor === undefined ? undefined : this.readCursor(cursor, asked);
-    const watches = await this.watchModels.ofContract(chainId, contractAddress, watchId);
+    const watches = await this.watchModels.ofContract(asked, { name, watchId, caller });
     const finalized = (await this.watchModels.chain(chainId))?.finalized ?? -1;
     const selection = selectEvents(asked, watches, finalized);
     const search = await this.searchFor(selection, budget);

@@ -24,7 +24,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   async execute({ asked }: ReadStatus): Promise<WatchStatus> {
     const { chainId, eventName: name, watchId } = asked;
     const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
-    const watches = await this.models.ofContract(chainId, contractAddress, watchId);
+    const watches = await this.models.ofContract({ chainId, contractAddress }, { name, watchId });
     const watch = findNamed(watches, 'eventName', { name, watchId });
     if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
     return this.statuses.statusOf(watch);

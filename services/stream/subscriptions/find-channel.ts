@@ -1,5 +1,6 @@
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import type { Claimant } from '../../../shared/chain/claimant.ts';
+import { findMeantWatches } from '../../../shared/edge/meant-watches.ts';
 import type { Projections } from '../../../shared/edge/projections.ts';
 import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
@@ -7,8 +8,6 @@ import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
-
-const { watch: watchCollection } = watchesModel.collections;
 
 interface Found {
   channel: Channel;
@@ -26,11 +25,9 @@ export class FindChannel {
   async find({ chainId, contractAddress, ...asked }: Subscribe, caller: Claimant): Promise<Found> {
     const address = readAddressMember('contractAddress', contractAddress);
     const watch = await this.projections.find(watchesModel.name, async () => {
-      const found = await this.readStore.find(watchCollection.name, {
-        filter: { chainId, contractAddress: address, isRemoved: false },
-      });
-      const watches = found.map(({ document }) => watchCollection.document.parse(document));
-      return findNamed(watches, 'eventSignature', { name: asked.eventSignature, watchId: asked.watchId, caller });
+      const selector = { name: asked.eventSignature, watchId: asked.watchId, caller };
+      const watches = await findMeantWatches(this.readStore, { chainId, contractAddress: address }, selector);
+      return findNamed(watches, 'eventSignature', selector);
     });
     if (!watch) throw new Refusal('watch_not_found', 'register this event of the contract first');
     const { id: watchId, eventSignature } = watch;

@@ -5,6 +5,7 @@ import { CATCHERS_KIND, type CatcherAnnouncement } from '../../../schemas/announ
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
+import { bareSignature, parseEventSignature, topicOfSignature } from '../../../shared/chain/event-signature.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
@@ -176,6 +177,7 @@ export class FakeCatcher {
       contractAddress,
       eventName: signature.slice(0, signature.indexOf('(')),
       eventSignature: signature,
+      topic0: topicOfSignature(bareSignature(parseEventSignature(signature))),
     };
     const registered = storedEvent('ContractRegistered', watch, { position: this.position });
     await projectInto(this.readStore, [watchesModel], [registered]);
