@@ -79,4 +79,41 @@ describe('a projection loop', () => {
     await loop.stop();
     expect(refusals).toBe(0);
   });
+
+  it('goes on while what an erasure replaced is still being forgotten, and tries that again when it failed', async () => {
+    const eventStore = new MemoryEventStore();
+    const data = eventExamples.UserRegistered;
+    const { userId } = data;
+    const readStore = new MemoryReadStore();
+    await readStore.define(collections);
+    let forgetting = 0;
+    const [held, isHeld] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    readStore.forgetReplaced = () => {
+      forgetting += 1;
+      // The first is that of the start.
+      if (forgetting === 2) isHeld.resolve(undefined);
+      return forgetting === 2 ? held.promise : Promise.resolve();
+    };
+    const hasReached = (position: number) =>
+      eventually(
+        async () => (await readStore.position(usersModel.name)) === position,
+        10_000,
+        'the read model must reach what is stored',
+      );
+    const loop = projectionLoop(usersModel, { eventStore, readStore, personalData, logger });
+    loop.start();
+    const erased = await eventStore.append(`user-${userId}`, -1, [
+      anEvent({ type: 'UserRegistered', data }),
+      anEvent({ type: 'UserErased', data: { userId } }),
+    ]);
+    await isHeld.promise;
+    const { position } = await eventStore.append('user-usr_2', -1, [
+      anEvent({ type: 'UserRegistered', data: { ...data, userId: 'usr_2' } }),
+    ]);
+    expect(position).toBeGreaterThan(erased.position);
+    await hasReached(position);
+    held.reject(new Error('the file is away'));
+    await eventually(() => forgetting >= 3, 10_000, 'it must be tried again');
+    await loop.stop();
+  });
 });

@@ -35,25 +35,37 @@ export const projectionLoop = (
     run: async (signal, reportRunning) => {
       const checkpoint = await readStore.position(model.name);
       const projector = new BatchProjector(model, readStore);
+      const ending = new AbortController();
+      const working = AbortSignal.any([signal, ending.signal]);
+      let forgotten: Promise<void> = Promise.resolve();
+      // Beside the projection: a store may have to wait until nobody reads what was replaced. A failure restarts the loop.
+      const forgetReplaced = () => {
+        forgotten = forgotten.then(() => untilAborted(readStore.forgetReplaced(), working));
+        forgotten.catch((error: unknown) => {
+          ending.abort(error);
+        });
+      };
       // A process may have ended between an erasure and this.
-      if (erasingTypes.some((type) => model.eventTypes.includes(type))) await forgetReplaced(readStore, signal);
+      if (erasingTypes.some((type) => model.eventTypes.includes(type))) forgetReplaced();
       try {
-        for await (const batch of eventStore.subscribeAll(checkpoint, { types: model.eventTypes }, signal)) {
+        for await (const batch of eventStore.subscribeAll(checkpoint, { types: model.eventTypes }, working)) {
           const nextAt = performance.now() + BATCH_INTERVAL_MS;
           const events = model.keepsSealed ? batch.events : await personalData.open(batch.events);
-          await projector.project({ ...batch, events }, signal);
+          await projector.project({ ...batch, events }, working);
           reportRunning();
           if (batch.caughtUp) {
-            await pause(Math.max(0, nextAt - performance.now()), signal);
+            await pause(Math.max(0, nextAt - performance.now()), working);
             // A failed write must restart the loop even if no further event comes.
             await projector.flush();
           }
           if (batch.events.some(erases)) {
             await projector.flush();
-            await forgetReplaced(readStore, signal);
+            forgetReplaced();
           }
         }
+        ending.signal.throwIfAborted();
       } finally {
+        ending.abort();
         // Another process may start to work as soon as this returns.
         await projector.flush();
       }
@@ -64,6 +76,3 @@ export const projectionLoop = (
 const erasingTypes = ['UserErased', 'SessionRevoked'];
 const erases = ({ type, data }: StoredEvent): boolean =>
   erasingTypes.includes(type) && (type === 'UserErased' || data['reason'] === 'user_erased');
-
-const forgetReplaced = (readStore: ReadStore, signal: AbortSignal): Promise<void> =>
-  untilAborted(readStore.forgetReplaced(), signal);
