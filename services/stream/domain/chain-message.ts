@@ -25,6 +25,8 @@ export class ChainMessage {
   private constructor(
     readonly key: string,
     readonly position: Position,
+    /** When its event was stored, as is signed; the time of the message itself is not. Unix milliseconds. */
+    readonly storedAtMs: number,
     private readonly change: Change,
     private value: string,
   ) {
@@ -37,7 +39,7 @@ export class ChainMessage {
     if (!change || value === null) return undefined;
     const position = Number(headers['ce_position']);
     if (!Number.isSafeInteger(position) || position < 1) throw new Error('ce_position is not a position');
-    return new ChainMessage(key, position, change, value);
+    return new ChainMessage(key, position, Date.parse(headers['ce_time'] ?? ''), change, value);
   }
 
   /** Returns the delivery for the event's channel with finality `latest`. @throws when the value is not a record */

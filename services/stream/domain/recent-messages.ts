@@ -12,8 +12,15 @@ export class RecentMessages {
   private characters = 0;
   private completeAfterPosition: Position;
 
-  /** @param isPartitionEmpty the partition is empty: no message was published before those that will be added */
-  constructor(isPartitionEmpty: boolean) {
+  /**
+   * @param isPartitionEmpty the partition is empty: no message was published before those that will be added
+   * @param sinceMs every message whose event was stored since then will be added: a first one that is older is a copy, which
+   * somebody published again, and says nothing about where the others are
+   */
+  constructor(
+    isPartitionEmpty: boolean,
+    private readonly sinceMs = -Infinity,
+  ) {
     this.completeAfterPosition = isPartitionEmpty ? 0 : Infinity;
   }
 
@@ -35,6 +42,7 @@ export class RecentMessages {
   /** Returns whether the message is new: the relay may publish a message again. */
   add(message: ChainMessage): boolean {
     if (message.position <= this.newest) return false;
+    if (this.messages.length === 0 && message.storedAtMs < this.sinceMs) return false;
     if (this.completeAfterPosition === Infinity) this.completeAfterPosition = message.position - 1;
     this.messages.push(message);
     this.characters += message.characters;

@@ -34,8 +34,10 @@ interface BusReplayOptions {
 
 /**
  * Reads older changes of a channel from the topic. It relies on one invariant: within a partition each position is
- * first published after all lower ones. So all messages after a position follow any message that is not newer than it;
- * repeats are among them. The time of a message only tells where the search begins.
+ * first published after all lower ones. So all messages after a position follow the first publication of any that is not newer
+ * than it; repeats are among them. A copy that somebody published again is no first publication: of the events that were stored
+ * since a time, which is signed, the first message behind the offset of that time is one. The time of a message itself only
+ * tells where the search begins.
  */
 export class BusReplay {
   constructor(private readonly options: BusReplayOptions) {}
@@ -86,7 +88,7 @@ export class BusReplay {
 
   private async earliestPosition(partition: number, signal: AbortSignal): Promise<Position | undefined> {
     const { earliest, latest, isEmpty } = await this.offsetRange(partition);
-    return isEmpty ? undefined : this.positionAt(partition, { from: earliest, until: latest }, signal);
+    return isEmpty ? undefined : this.positionAt(partition, { from: earliest, until: latest, sinceMs: 0 }, signal);
   }
 
   /** Returns the offset of a message not newer than `position`, else the first; `undefined`: there is no message. */
@@ -100,10 +102,11 @@ export class BusReplay {
     const { earliest, latest, isEmpty } = await this.offsetRange(partition);
     if (isEmpty) return undefined;
     for (let backMs = LOOK_BACK_FIRST_MS; backMs < now; backMs *= LOOK_BACK_FACTOR) {
-      const offset = (await messageBus.offsets(topic, now - backMs)).get(partition) ?? earliest;
+      const sinceMs = now - backMs;
+      const offset = (await messageBus.offsets(topic, sinceMs)).get(partition) ?? earliest;
       if (BigInt(offset) >= BigInt(latest)) continue;
       if (BigInt(offset) <= BigInt(earliest)) break;
-      const found = await this.positionAt(partition, { from: offset, until: latest }, signal);
+      const found = await this.positionAt(partition, { from: offset, until: latest, sinceMs }, signal);
       if (found !== undefined && found <= position) return offset;
     }
     return earliest;
@@ -117,13 +120,13 @@ export class BusReplay {
   }
 
   /**
-   * Returns the first event-store position in the messages from offset `from` on; `undefined` if no message before
-   * offset `until` has a position.
+   * Returns the first event-store position in the messages from offset `from` on whose events were stored since a time;
+   * `undefined` if no message before offset `until` has one.
    * @throws Refusal dependency_unavailable when no message is received in time, e.g. because all were deleted meanwhile
    */
   private async positionAt(
     partition: number,
-    { from, until }: { from: string; until: string },
+    { from, until, sinceMs }: { from: string; until: string; sinceMs: number },
     signal: AbortSignal,
   ): Promise<Position | undefined> {
     const { messageBus, genuine, reader } = this.options;
@@ -131,7 +134,7 @@ export class BusReplay {
     for await (const { messages } of messageBus.consume(topic, new Map([[partition, from]]), signalOrTimeout)) {
       for (const message of await genuine.of(messages)) {
         const found = reader.message(message);
-        if (found) return found.position;
+        if (found && !(found.storedAtMs < sinceMs)) return found.position;
       }
       const last = messages.at(-1);
       if (last && BigInt(last.offset) + 1n >= BigInt(until)) return undefined;

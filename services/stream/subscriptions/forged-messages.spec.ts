@@ -34,3 +34,29 @@ it('a forged message stops no stream, is sent to nobody, and hides nothing of a 
   expect(await sentTo(resumed)).toEqual([second.position, third.position]);
   await feed.close();
 });
+
+it('a true message that is published again hides nothing from those who resume', async () => {
+  const feed = await feedUnderTest();
+  const contractAddress = newContract();
+  await feed.catcher.register(contractAddress);
+  const positions: number[] = [];
+  for (let block = 1; block <= 4; block += 1) {
+    feed.clock.time += 3_600_000;
+    positions.push((await feed.catcher.observe(aRecord({ contractAddress, block }))).position);
+  }
+  feed.clock.time += 3_600_000;
+  const [copied] = feed.catcher.messages(0, 1);
+  if (!copied) throw new Error('there is a message');
+  const timestamp = feed.clock.now();
+  // The first is not the relay's, and only has a time.
+  const forged = { ...copied, headers: { ...copied.headers, ce_annalsmac: '' }, timestamp };
+  const cursor = await feed.cursorOf(contractAddress, positions[1] ?? 0);
+  for (const messages of [[{ ...copied, timestamp }], [copied], [forged, copied]]) {
+    await feed.messageBus.publish(topics.chainEvents, messages);
+    await feed.restart();
+    const { buffer } = await feed.subscribe(contractAddress, { cursor });
+    await withinTicks(() => buffer.sent.length >= 2, 'what followed the cursor must be sent');
+    expect(buffer.sent.map(({ position }) => position)).toEqual(positions.slice(2));
+  }
+  await feed.close();
+});

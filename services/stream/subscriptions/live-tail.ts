@@ -18,6 +18,8 @@ const WARM_UP_MS = 60_000;
 /** Sockets are served after every batch, and within a batch after this many messages of contracts with subscriptions. */
 const MESSAGES_PER_TICK = 64;
 const POLL_INTERVAL_MS = 1_000;
+/** How long reading a message that exists may take. */
+const READ_TIMEOUT_MS = 5_000;
 
 interface LiveTailOptions {
   messageBus: MessageBus;
@@ -32,6 +34,12 @@ interface LiveTailOptions {
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
+}
+
+/** Where to begin; `sinceMs`: from there on is every message whose event was stored since then. */
+interface Start {
+  offset: bigint;
+  sinceMs?: number;
 }
 
 /** Receives every partition of the topic, and keeps the newest messages of each in memory. */
@@ -74,27 +82,50 @@ export class LiveTail {
     const { messageBus, clock } = this.options;
     await messageBus.createTopics([topic]);
     const askedAtMs = this.now();
+    const warmMs = clock.now() - WARM_UP_MS;
     const [earliest, warm, latest] = await Promise.all([
       messageBus.offsets(topic, 'earliest'),
-      messageBus.offsets(topic, clock.now() - WARM_UP_MS),
+      messageBus.offsets(topic, warmMs),
       messageBus.offsets(topic, 'latest'),
     ]);
     const partitions = new Map<number, RecentMessages>();
     const from = new Map<number, string>();
-    for (const partition of latest.keys()) {
+    const find = async (partition: number): Promise<void> => {
       const first = offsetIn(earliest, partition);
       const start = offsetIn(warm, partition);
       const newest = offsetIn(latest, partition) - 1n;
       const isEmpty = newest < first;
-      partitions.set(partition, new RecentMessages(isEmpty));
-      from.set(partition, String(isEmpty ? first : start < newest ? start : newest));
-    }
+      let found: Start = { offset: isEmpty ? first : newest };
+      if (!isEmpty) {
+        const warmStart = start <= newest ? { offset: start, sinceMs: warmMs } : undefined;
+        found = warmStart ?? (await this.firstOfTime(partition, newest)) ?? found;
+      }
+      partitions.set(partition, new RecentMessages(isEmpty, found.sinceMs));
+      from.set(partition, String(found.offset));
+    };
+    await Promise.all([...latest.keys()].map(find));
     this.partitions = partitions;
     // The topic may have been replaced: what was known of the old one is forgotten.
     this.nextOffsets = new Map(from);
     this.catchUpTracker = new CatchUpTracker();
     this.catchUpTracker.headWas(latest, askedAtMs);
     return from;
+  }
+
+  /**
+   * Returns when the event of a message was stored, and the first offset of that time: the message may be a copy of the one that
+   * is there. @returns `undefined` if it cannot be read in time
+   */
+  private async firstOfTime(partition: number, newest: bigint): Promise<Start | undefined> {
+    const { messageBus, genuine, reader, clock } = this.options;
+    const from = new Map([[partition, String(newest)]]);
+    for await (const { messages } of messageBus.consume(topic, from, AbortSignal.timeout(READ_TIMEOUT_MS))) {
+      const [message] = await genuine.of(messages.slice(0, 1));
+      const sinceMs = message && reader.message(message)?.storedAtMs;
+      if (sinceMs === undefined) return { offset: newest, sinceMs: clock.now() - WARM_UP_MS };
+      return { offset: offsetIn(await messageBus.offsets(topic, sinceMs), partition), sinceMs };
+    }
+    return undefined;
   }
 
   /** Queries the end of the topic. */

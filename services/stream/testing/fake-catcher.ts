@@ -190,6 +190,7 @@ const toMessage = ({ position, change, record, time }: StoredChange): MessageToP
   headers: {
     ce_type: change === 'observed' ? 'annals.ChainEventObserved.v1' : 'annals.ChainEventReverted.v1',
     ce_position: String(position),
+    ce_time: toIso(time),
   },
   value: JSON.stringify(record),
   timestamp: time,
