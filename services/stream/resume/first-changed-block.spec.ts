@@ -12,6 +12,8 @@ describe('the first block that has changed since a position', () => {
   let catcher: FakeCatcher;
   let channel: Channel;
   let find: (after: number, until?: number) => Promise<number>;
+  let leaving: AbortController;
+  let yieldToOthers: () => Promise<void>;
   const contractAddress = newContract();
   const observe = (block: number) => catcher.store('observed', aRecord({ contractAddress, block })).position;
   beforeEach(async () => {
@@ -24,9 +26,11 @@ describe('the first block that has changed since a position', () => {
     const options = {
       readStore,
       projections: new Projections(readStore, eventStore),
-      yieldToOthers: () => Promise.resolve(),
+      yieldToOthers: () => yieldToOthers(),
     };
-    find = (after, until = after) => firstChangedBlock(options, channel, after, until);
+    leaving = new AbortController();
+    yieldToOthers = () => Promise.resolve();
+    find = (after, until = after) => firstChangedBlock(options, channel, { after, until }, leaving.signal);
   });
 
   it('is that of the first record in chain order that was observed since', async () => {
@@ -66,6 +70,21 @@ describe('the first block that has changed since a position', () => {
     expect(await find(newest)).toBe(0);
     await catcher.finalize(6);
     expect(await find(newest)).toBe(6);
+  });
+
+  it('is looked for no further once nobody waits for it', async () => {
+    for (let block = 1_000; block < 1_200; block += 1) observe(block);
+    const newest = observe(1);
+    observe(20_000);
+    await catcher.project();
+    let pages = 0;
+    yieldToOthers = () => {
+      pages += 1;
+      leaving.abort(new Error('the client left'));
+      return Promise.resolve();
+    };
+    await expect(find(newest)).rejects.toThrow('the client left');
+    expect(pages).toBe(1);
   });
 
   it('is not told by a read model that is behind', async () => {

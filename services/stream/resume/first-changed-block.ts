@@ -21,13 +21,13 @@ const RECORDS_MAX = SEGMENT_RECORDS;
 /**
  * Returns the first block of which the channel had a change after a position, or an earlier one where that would take long
  * to find.
- * @throws Refusal not_caught_up while the read model is behind `until`
+ * @throws Refusal not_caught_up while the read model is behind `until`; the signal's reason when nobody waits any more
  */
 export const firstChangedBlock = async (
   { readStore, projections, yieldToOthers }: Options,
   channel: Channel,
-  after: Position,
-  until: Position,
+  { after, until }: { after: Position; until: Position },
+  signal: AbortSignal,
 ): Promise<number> => {
   await projections.reached(chainEventsModel.name, until);
   const stored = await readStore.getMany(count.name, recordWatchIds({ ...channel, id: channel.watchId }));
@@ -45,6 +45,7 @@ export const firstChangedBlock = async (
     records += page.length;
     if (records >= RECORDS_MAX) return block;
     await yieldToOthers();
+    signal.throwIfAborted();
   }
   return block;
 };

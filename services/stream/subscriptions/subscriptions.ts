@@ -21,6 +21,8 @@ import type { StateListener, WatchStates } from './watch-states.ts';
 const ID_CHARACTERS = 20;
 /** How many histories a user is sent at a time, over all connections: each holds a page until the client has read it. */
 const HISTORIES_PER_USER = 8;
+/** How many old cursors of a user are looked up at a time. They are no histories, which wait for the client to read. */
+const LOOKUPS_PER_USER = 8;
 
 const NOT_WITH_CURSOR = 'is not given together with cursor, which says by itself where to begin';
 
@@ -28,7 +30,11 @@ interface SubscriptionsOptions {
   feeds: Record<Finality, Feed>;
   channels: FindChannel;
   watchStates: WatchStates;
-  firstChangedBlock: (channel: Channel, after: Position, until: Position) => Promise<number>;
+  firstChangedBlock: (
+    channel: Channel,
+    range: { after: Position; until: Position },
+    signal: AbortSignal,
+  ) => Promise<number>;
   cursors: Cursors;
   perConnectionMax: number;
   pieces: OnePerTick;
@@ -55,6 +61,7 @@ interface StartingPosition {
 /** Opens and ends subscriptions. */
 export class Subscriptions implements SubscriptionCommands {
   private readonly histories = new LimitedByKey(HISTORIES_PER_USER);
+  private readonly lookups = new LimitedByKey(LOOKUPS_PER_USER);
 
   constructor(private readonly options: SubscriptionsOptions) {}
 
@@ -63,12 +70,13 @@ export class Subscriptions implements SubscriptionCommands {
     if (asked !== undefined && fromBlock !== undefined) throw invalid({ path: 'fromBlock', message: NOT_WITH_CURSOR });
     await this.options.pieces.next();
     const { channel, watch } = await this.options.channels.find(command, subscriber.claimant);
+    this.refuseDuplicateOrTooMany(subscriber, channel);
     const feed = this.options.feeds[channel.finality];
-    const start = await this.findStartingPosition(feed, channel, command, subscriber.signal).catch((error: unknown) => {
+    const start = await this.findStartingPosition(feed, channel, command, subscriber).catch((error: unknown) => {
       if (subscriber.signal.aborted) return undefined;
       throw error;
     });
-    // Nothing is awaited from here on, so the checks still hold when the subscription is added.
+    // Others may have been opened meanwhile. Nothing is awaited from here on, so the checks hold when this one is added.
     if (!start || subscriber.signal.aborted) return;
     this.refuseDuplicateOrTooMany(subscriber, channel);
     const { resumePoint, cursor, gap, historyFrom, announcesLive } = start;
@@ -144,7 +152,7 @@ export class Subscriptions implements SubscriptionCommands {
     feed: Feed,
     channel: Channel,
     { cursor, fromBlock }: Subscribe,
-    signal: AbortSignal,
+    { holderKey, signal }: Pick<Subscriber, 'holderKey' | 'signal'>,
   ): Promise<StartingPosition> {
     const { cursors, clock, firstChangedBlock } = this.options;
     const scope = cursorScope(channel);
@@ -157,11 +165,9 @@ export class Subscriptions implements SubscriptionCommands {
       const gapEnd = await feed.gapAfter(channel, requested, signal);
       if (gapEnd === undefined) return { now, resumePoint: requested, cursor, announcesLive: true };
       const earliest = cursors.write(scope, resumePointAfter(gapEnd));
-      const gap = {
-        requested: cursor,
-        earliest,
-        fromBlock: await firstChangedBlock(channel, requested.position, gapEnd),
-      };
+      const range = { after: requested.position, until: gapEnd };
+      const first = await this.lookups.run(holderKey, signal, () => firstChangedBlock(channel, range, signal));
+      const gap = { requested: cursor, earliest, fromBlock: first };
       return { now, resumePoint: resumePointAfter(gapEnd), cursor, gap, announcesLive: true };
     }
     if (fromBlock !== undefined) {

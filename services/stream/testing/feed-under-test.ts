@@ -133,8 +133,8 @@ export const feedUnderTest = async () => {
       contractAddress: string,
       options: Partial<Subscribe> = {},
       room = 8,
+      subscriber = new MemorySubscriber(new MemoryBuffer(room)),
     ): Promise<MemorySubscriber> => {
-      const subscriber = new MemorySubscriber(new MemoryBuffer(room));
       // As each second, whatever the clock was set to.
       await catcher.announce();
       await node.catchers.look();
