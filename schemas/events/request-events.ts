@@ -10,7 +10,7 @@ export const requestEvents = {
   RequestReceived: event(
     1,
     z.object({
-      /** SHA-256 of method, path and body. Another one with the same key is refused. */
+      /** Of method, path and body: HMAC-SHA-256 under a key of the service. Another one with the same key is refused. */
       fingerprint: z.string(),
     }),
   ),

@@ -64,6 +64,15 @@ describe('a repeated request', () => {
     await expect(once({ fingerprint: 'body-2' })).rejects.toThrow('idempotency_key_reused');
   });
 
+  it('leaves no hash of its body that somebody without the key of the service could find by trying', async () => {
+    await once();
+    await requests.onceSigned({ ...request, key: 'key-2' }, () => Promise.resolve(answerOf('signed')));
+    const { events } = await foundation.eventStore.readAll(0, undefined, 100);
+    const stored = events.filter(({ type }) => type === 'RequestReceived').map(({ data }) => data['fingerprint']);
+    expect(stored).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), stored[0]]);
+    expect([request.fingerprint, sha256(request.fingerprint)]).not.toContain(stored[0]);
+  });
+
   it('is a new request with another key or from another caller', async () => {
     await once();
     await once({ key: 'key-2' });

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
@@ -82,15 +83,11 @@ const requestFold = {
 const streamOf = ({ caller, key }: Pick<IdempotentRequest, 'caller' | 'key'>): string =>
   `request-${sha256(JSON.stringify([caller, key]))}`;
 
-const requireSame = (entry: Entry, fingerprint: string): void => {
-  if (entry.fingerprint === fingerprint) return;
-  throw new Refusal('idempotency_key_reused', 'the key was used for another request');
-};
-
 /** Carries out a request with an `Idempotency-Key` once, in any process, and repeats the answer for 24 h. */
 @Injectable()
 export class IdempotentRequests {
   private readonly key: Buffer;
+  private readonly fingerprintKey: Buffer;
 
   constructor(
     private readonly transactor: Transactor,
@@ -99,6 +96,7 @@ export class IdempotentRequests {
     @Optional() private readonly personalData?: PersonalData,
   ) {
     this.key = deriveKey(answersKey, 'idempotent answers');
+    this.fingerprintKey = deriveKey(answersKey, 'idempotent fingerprints');
   }
 
   /**
@@ -142,7 +140,8 @@ export class IdempotentRequests {
     try {
       const given = await carryOut();
       const sealedAnswer = await this.seal(stream, undefined, given);
-      const { fingerprint, metadata } = request;
+      const { metadata } = request;
+      const fingerprint = this.keyed(request.fingerprint);
       await this.transactor.transact({
         stream,
         fold: requestFold,
@@ -177,8 +176,19 @@ export class IdempotentRequests {
   ): Promise<StoredAnswer | undefined> {
     const { state: entry } = await this.transactor.load(stream, requestFold);
     if (!entry || entry.receivedAt + KEPT_MS <= this.transactor.clock.now()) return undefined;
-    requireSame(entry, fingerprint);
+    this.requireSame(entry, fingerprint);
     return typeof entry.sealedAnswer === 'string' ? this.repeat(stream, entry.sealedAnswer) : undefined;
+  }
+
+  /** A plain hash of a body with an email could be found by trying, also after its person was erased. */
+  private keyed(fingerprint: string): string {
+    return createHmac('sha256', this.fingerprintKey).update(fingerprint).digest('hex');
+  }
+
+  /** Also takes a plain fingerprint: a former release stored those, and a repeat may come up to 24 h later. */
+  private requireSame(entry: Entry, fingerprint: string): void {
+    if (entry.fingerprint === this.keyed(fingerprint) || entry.fingerprint === fingerprint) return;
+    throw new Refusal('idempotency_key_reused', 'the key was used for another request');
   }
 
   private async receive(
@@ -192,8 +202,10 @@ export class IdempotentRequests {
       keep: keptForRepeats,
       decide: (entry, nowMs): RequestEvent[] => {
         const isKept = entry && entry.receivedAt + KEPT_MS > nowMs;
-        if (isKept) requireSame(entry, fingerprint);
-        return isToBeDone(entry, nowMs) ? [{ type: 'RequestReceived', data: { fingerprint } }] : [];
+        if (isKept) this.requireSame(entry, fingerprint);
+        return isToBeDone(entry, nowMs)
+          ? [{ type: 'RequestReceived', data: { fingerprint: this.keyed(fingerprint) } }]
+          : [];
       },
     });
     if (!state) throw new Error('the received request is missing');
