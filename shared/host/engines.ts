@@ -8,13 +8,10 @@ import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { damageLine, reportDamage } from '../primitives/damage/damaged-files.ts';
 import { isBusy } from '../primitives/database.sqlite.ts';
-import { EsdbEventStore } from '../event-store/event-store.esdb.ts';
 import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
 import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
 import type { MessageBus } from '../message-bus/message-bus.ts';
-import { MongoKeyVault } from '../key-vault/key-vault.mongo.ts';
 import { SqliteKeyVault } from '../key-vault/key-vault.sqlite.ts';
 import type { KeyVault } from '../key-vault/key-vault.ts';
 import { VAULT_FILE } from '../keys/master-key.ts';
@@ -23,7 +20,6 @@ import { requireSameModels } from './same-models.ts';
 import { requireWritable } from './preflight.ts';
 import type { StartingProcess } from './run-process.ts';
 import type { Logger } from 'pino';
-import { MongoReadStore } from '../read-store/read-store.mongo.ts';
 import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
@@ -42,26 +38,38 @@ export const everyEngine = [
   'keyVault',
 ] as const satisfies readonly EngineName[];
 
-/** The only place that names adapters of the engines. Each engine is chosen by its own setting; without it, it is embedded. */
+/**
+ * The only place that names adapters of the engines. Each engine is chosen by its own setting; without it, it is embedded.
+ * An adapter of a server is loaded when it is chosen: the clients are half of the modules that a process would load.
+ */
 const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
   eventStore: async (settings, logger) => {
     const { EVENTSTORE_URL } = settings;
-    if (EVENTSTORE_URL !== undefined) return EsdbEventStore.connect({ settings: { EVENTSTORE_URL }, logger });
-    return embedded(settings, 'events.db', (file) => new SqliteEventStore(file));
+    if (EVENTSTORE_URL === undefined) return embedded(settings, 'events.db', (file) => new SqliteEventStore(file));
+    const { EsdbEventStore } = await import('../event-store/event-store.esdb.ts');
+    return EsdbEventStore.connect({ settings: { EVENTSTORE_URL }, logger });
   },
   messageBus: async (settings, logger) => {
     const { KAFKA_BROKERS, TOPIC_PREFIX: prefix, TOPIC_PARTITIONS: partitions } = settings;
+    const connect = async (brokers: string[]): Promise<MessageBus> => {
+      const { KafkaMessageBus } = await import('../message-bus/message-bus.kafka.ts');
+      return KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS: brokers }, logger });
+    };
     const messageBus = KAFKA_BROKERS
-      ? await KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS }, logger })
+      ? await connect(KAFKA_BROKERS)
       : embedded(settings, 'bus.db', (file) => new SqliteMessageBus(file, { prefix, partitions }));
     return prepared(settings, 'messageBus', messageBus, () => messageBus.createTopics(allTopics));
   },
   readStore: async (settings, logger) => {
     const { MONGO_URL } = settings;
+    const connect = async (url: string): Promise<ReadStore> => {
+      const { MongoReadStore } = await import('../read-store/read-store.mongo.ts');
+      return MongoReadStore.connect({ settings: { ...settings, MONGO_URL: url }, logger });
+    };
     const readStore =
       MONGO_URL === undefined
         ? embedded(settings, 'read.db', (file) => new SqliteReadStore(file))
-        : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
+        : await connect(MONGO_URL);
     return prepared(settings, 'readStore', readStore, async () => {
       await readStore.define(collections);
       await requireSameModels(readStore, settings);
@@ -69,8 +77,9 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
   },
   keyVault: async (settings, logger) => {
     const { MONGO_URL } = settings;
-    if (MONGO_URL !== undefined) return MongoKeyVault.connect({ settings: { ...settings, MONGO_URL }, logger });
-    return embedded(settings, VAULT_FILE, (file) => new SqliteKeyVault(file));
+    if (MONGO_URL === undefined) return embedded(settings, VAULT_FILE, (file) => new SqliteKeyVault(file));
+    const { MongoKeyVault } = await import('../key-vault/key-vault.mongo.ts');
+    return MongoKeyVault.connect({ settings: { ...settings, MONGO_URL }, logger });
   },
 };
 
