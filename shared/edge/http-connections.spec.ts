@@ -38,6 +38,17 @@ describe('the connections of a service', () => {
     expect(received).toContain('"detail":"host: is there more than once"');
   });
 
+  it.each([
+    ['after the last request', GET.replace('host: x', 'host: x\r\nconnection: close')],
+    ['after a request', GET],
+    ['after a request whose answer takes a while', GET.replace('one', 'slow')],
+  ])('have one answer to a request, and none to bytes that are no request %s', async (_, text) => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    connection.write(`${text}no request\r\n\r\n`);
+    expect(statusesIn(await connection.answer)).toEqual(['200']);
+  });
+
   it('may have any number one after the other', async () => {
     const { service } = await start();
     const connection = rawConnection(service.url);

@@ -16,7 +16,7 @@ interface Connection {
   address: string;
   /** The answers under way, and what to call when each has ended. */
   underWay: Map<ServerResponse, (() => void)[]>;
-  /** One request was one too many: its answer is the last. */
+  /** The connection is closed after the answers under way. */
   isClosing: boolean;
   /** Requests after that one, which are counted, and get no answer. */
   dropped: number;
@@ -83,6 +83,23 @@ export class HttpConnections {
     return this.refusals.get(request);
   }
 
+  /**
+   * Refuses bytes that are no request, or one whose rest does not come. A request that was read before has its own answer,
+   * after which nothing may follow on the connection.
+   */
+  refuseUnreadable(socket: Socket, refusal: Refusal): void {
+    const connection = this.connections.get(socket);
+    const newest = [...(connection?.underWay.keys() ?? [])].at(-1);
+    if (connection?.isClosing || newest?.headersSent) {
+      socket.destroySoon();
+    } else if (connection && newest?.req.complete) {
+      connection.isClosing = true;
+      newest.shouldKeepAlive = false;
+    } else {
+      this.options.refuse(socket, refusal);
+    }
+  }
+
   /** Calls back when an answer was sent, or when its connection is closed. */
   whenEnded(response: ServerResponse, callback: () => void): void {
     const callbacks = this.connections.get(response.req.socket)?.underWay.get(response);
@@ -123,6 +140,7 @@ export class HttpConnections {
     }
     connection.underWay.set(response, []);
     response.once('close', () => {
+      connection.isClosing ||= !response.shouldKeepAlive;
       this.end(connection, response);
     });
     if (request.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length > 1) {

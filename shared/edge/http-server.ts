@@ -81,7 +81,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     },
     clientErrorHandler: (_error, socket) => {
       void limits.count('address', addressKey(socket.remoteAddress ?? '')).then((status) => {
-        refuseOnSocket(socket, status?.exceeded ? addressAsksTooOften() : unreadable(), ids.token(20));
+        connections.refuseUnreadable(socket, status?.exceeded ? addressAsksTooOften() : unreadable());
       });
     },
   });
