@@ -49,6 +49,13 @@ describe('the connections of a service', () => {
     expect(statusesIn(await connection.answer)).toEqual(['200']);
   });
 
+  it('have an answer without a body to a HEAD request that cannot be read', async () => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    connection.write(GET.replace('GET', 'HEAD').replace('one', 'x'.repeat(20_000)));
+    expect(await connection.answer).toMatch(/^HTTP\/1\.1 400 [^]*\r\n\r\n$/);
+  });
+
   it('may have any number one after the other', async () => {
     const { service } = await start();
     const connection = rawConnection(service.url);

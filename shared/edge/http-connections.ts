@@ -11,6 +11,7 @@ const KEEP_ALIVE_MS = 72_000;
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000;
 /** A connection on which nothing moves is cut, also when the other side does not read what is sent. */
 const IDLE_TIMEOUT_MS = 30_000;
+const HEAD = 'HEAD ';
 
 interface Connection {
   address: string;
@@ -33,7 +34,7 @@ interface HttpConnectionsOptions {
   /** Whether an address has already asked too often. */
   isExceeded: (address: string) => Promise<boolean>;
   /** Answers on a connection whose request is not read, and ends it. */
-  refuse: (socket: Socket, refusal: Refusal) => void;
+  refuse: (socket: Socket, refusal: Refusal, isHead?: boolean) => void;
 }
 
 /**
@@ -86,8 +87,9 @@ export class HttpConnections {
   /**
    * Refuses bytes that are no request, or one whose rest does not come. A request that was read before has its own answer,
    * after which nothing may follow on the connection.
+   * @param bytes what was read last
    */
-  refuseUnreadable(socket: Socket, refusal: Refusal): void {
+  refuseUnreadable(socket: Socket, refusal: Refusal, bytes: unknown): void {
     const connection = this.connections.get(socket);
     const newest = [...(connection?.underWay.keys() ?? [])].at(-1);
     if (connection?.isClosing || newest?.headersSent) {
@@ -96,7 +98,7 @@ export class HttpConnections {
       connection.isClosing = true;
       newest.shouldKeepAlive = false;
     } else {
-      this.options.refuse(socket, refusal);
+      this.options.refuse(socket, refusal, Buffer.isBuffer(bytes) && bytes.indexOf(HEAD) === 0);
     }
   }
 

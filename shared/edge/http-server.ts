@@ -79,9 +79,9 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
         sendProblem(logger, status?.exceeded ? addressAsksTooOften() : error, request, reply);
       });
     },
-    clientErrorHandler: (_error, socket) => {
+    clientErrorHandler: ({ rawPacket }, socket) => {
       void limits.count('address', addressKey(socket.remoteAddress ?? '')).then((status) => {
-        connections.refuseUnreadable(socket, status?.exceeded ? addressAsksTooOften() : unreadable());
+        connections.refuseUnreadable(socket, status?.exceeded ? addressAsksTooOften() : unreadable(), rawPacket);
       });
     },
   });
@@ -124,8 +124,8 @@ const boundConnections = ({ settings, limits, ids }: HttpServerOptions): HttpCon
     count: async (address, requests) =>
       (await limits.count('address', addressKey(address), requests))?.exceeded ?? false,
     isExceeded: async (address) => (await limits.peek('address', addressKey(address)))?.exceeded ?? false,
-    refuse: (socket, refusal) => {
-      refuseOnSocket(socket, refusal, ids.token(20));
+    refuse: (socket, refusal, isHead) => {
+      refuseOnSocket(socket, refusal, ids.token(20), isHead);
     },
   });
 

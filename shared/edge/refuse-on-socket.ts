@@ -3,8 +3,11 @@ import type { Socket } from 'node:net';
 import type { Refusal } from '../errors/refusal.ts';
 import { problemHeaders, problemOf } from './problem-document.ts';
 
-/** Answers where no request was read, so there is nothing to reply to, and ends the connection. */
-export const refuseOnSocket = (socket: Socket, refusal: Refusal, requestId: string): void => {
+/**
+ * Answers where no request was read, so there is nothing to reply to, and ends the connection.
+ * @param isHead whether what was not read is a HEAD request, whose answer has no body
+ */
+export const refuseOnSocket = (socket: Socket, refusal: Refusal, requestId: string, isHead = false): void => {
   if (!socket.writable) return;
   const problem = problemOf(refusal, requestId);
   const body = JSON.stringify(problem);
@@ -16,5 +19,5 @@ export const refuseOnSocket = (socket: Socket, refusal: Refusal, requestId: stri
   };
   const status = `HTTP/1.1 ${String(problem.status)} ${STATUS_CODES[problem.status] ?? ''}`;
   const lines = [status, ...Object.entries(headers).map((header) => header.join(': '))];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`, () => socket.destroy());
 };
