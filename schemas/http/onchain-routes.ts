@@ -202,6 +202,13 @@ export const onchainRoutes = {
     params: transactionId,
     status: 202,
     answer: sentTransaction,
-    problems: ['forbidden', 'transaction_not_found', 'not_cancellable', 'chain_not_supported', 'insufficient_funds', 'user_op_rejected'],
+    problems: [
+      'forbidden',
+      'transaction_not_found',
+      'not_cancellable',
+      'chain_not_supported',
+      'insufficient_funds',
+      'user_op_rejected',
+    ],
   }),
 };
