@@ -41,7 +41,7 @@ export interface ConnectionCaller {
 export interface AppItselfCaller {
   kind: 'app-itself';
   appId: string;
-  /** The same. */
+  /** The app's id, too. */
   userId: string;
   /** The id of the token. */
   sessionId: string;

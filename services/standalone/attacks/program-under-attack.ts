@@ -36,8 +36,8 @@ export interface AttackCost {
   refused: string[];
   /** The types of the events that were stored meanwhile, without what the program stores by itself. */
   stored: string[];
-  /** How many bytes these events have. */
-  storedBytes: number;
+  /** How many bytes these events have, by the id of who caused them. */
+  storedBytes: Record<string, number>;
 }
 
 /**
@@ -90,7 +90,7 @@ export class ProgramUnderAttack {
         promised: { medianMs: quantile(timed, 0.5), p99Ms: quantile(timed, 0.99) },
         refused: answers.refused,
         stored: stored.map(({ type }) => type),
-        storedBytes: stored.reduce((bytes, event) => bytes + bytesOf(event), 0),
+        storedBytes: bytesByActor(stored),
       };
       if (isFullSize) console.info(JSON.stringify({ ...cost, stored: cost.stored.length, load: loadavg() }));
       return cost;
@@ -141,6 +141,12 @@ const quantile = (values: readonly number[], part: number): number =>
 const eventsAfter = async (store: SqliteEventStore, after: number): Promise<StoredEvent[]> => {
   const { events, position, caughtUp } = await store.readAll(after, undefined, READ_AT_ONCE);
   return caughtUp ? events : [...events, ...(await eventsAfter(store, position))];
+};
+
+const bytesByActor = (events: readonly StoredEvent[]): Record<string, number> => {
+  const byActor = Map.groupBy(events, ({ metadata }) => metadata.actor.id);
+  const bytes = (of: readonly StoredEvent[]) => of.reduce((sum, event) => sum + bytesOf(event), 0);
+  return Object.fromEntries(Array.from(byActor, ([id, of]) => [id, bytes(of)]));
 };
 
 const bytesOf = ({ stream, id, type, dataText, metadata }: StoredEvent): number =>
