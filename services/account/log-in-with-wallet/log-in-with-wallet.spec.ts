@@ -379,6 +379,6 @@ describe('logging in with a wallet', () => {
       session,
     });
     expect(started?.data['device']).toBe('x'.repeat(200));
-    expect(stored[0]?.dataText).not.toContain('xxx');
+    expect(stored[0]?.dataText).not.toContain('x'.repeat(200));
   });
 });
