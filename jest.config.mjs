@@ -9,13 +9,17 @@ const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`)
 export const project = (config) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
+  setupFilesAfterEnv: ['<rootDir>/shared/tooling/retries-setup.mjs'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.annals/'],
   ...config,
 });
 
 /** @param {Parameters<typeof project>[0]} config */
 const endToEnd = (config) =>
-  project({ setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.mjs'], ...config });
+  project({
+    setupFilesAfterEnv: ['retries', 'end-to-end'].map((name) => `<rootDir>/shared/tooling/${name}-setup.mjs`),
+    ...config,
+  });
 
 export default {
   // On two cores jest would take one, its own process: most specs wait more than they work.
