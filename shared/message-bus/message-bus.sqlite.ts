@@ -81,8 +81,7 @@ export class SqliteMessageBus implements MessageBus {
       CREATE INDEX IF NOT EXISTS batches_by_partition ON batches (topic, "partition");
     `);
       // Batches and topics had no CRC once.
-      this.database.addColumn('batches', 'crc', 'INTEGER');
-      this.database.addColumn('topics', 'crc', 'INTEGER');
+      for (const table of ['batches', 'topics']) this.database.addColumn(table, 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     const inPartition = 'FROM batches WHERE topic = ? AND "partition" = ?';
@@ -149,10 +148,7 @@ export class SqliteMessageBus implements MessageBus {
     const offsets = new Map<number, string>();
     const configured = this.configured(topic);
     for (let partition = 0; partition < configured.partitions; partition += 1) {
-      const { earliest, latest } = this.endsOf(configured, partition);
-      const offset =
-        at === 'earliest' ? earliest : at === 'latest' ? latest : this.since(configured, partition, at).offset;
-      offsets.set(partition, String(offset));
+      offsets.set(partition, String(this.offsetAt(configured, partition, at)));
     }
     return Promise.resolve(offsets);
   }
@@ -160,8 +156,10 @@ export class SqliteMessageBus implements MessageBus {
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
     const configured = this.configured(topic);
     const { name } = configured;
+    // No offset of any partition exceeds the end of all of them.
+    const end = this.newest + 1;
     for (const [partition, offset] of from) {
-      if (Number(offset) > this.endsOf(configured, partition).end) throw new TopicReplaced(name, partition, offset);
+      if (Number(offset) > end) throw new TopicReplaced(name, partition, offset);
     }
     const read = (partition: number, offset: number) => this.readSome(name, partition, offset);
     yield* pollPartitions({ from, read, more: this.database.changed, signal });
@@ -209,17 +207,24 @@ export class SqliteMessageBus implements MessageBus {
     return (this.newestOffset.get()?.['seq'] as number | undefined) ?? 0;
   }
 
-  /** @returns also the end of all partitions together, which no offset exceeds */
-  private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number; end: number } {
-    const { newest } = this;
-    const latest = ((this.lastOf.get(name, partition)?.['last'] as number | null) ?? newest) + 1;
-    return { earliest: this.spanFrom(name, partition, 0)?.first ?? latest, latest, end: newest + 1 };
+  private offsetAt(topic: Topic, partition: number, at: 'earliest' | 'latest' | number): number {
+    if (at === 'latest') return this.latestOf(topic, partition);
+    return at === 'earliest' ? this.earliestOf(topic, partition) : this.since(topic, partition, at).offset;
+  }
+
+  /** Reads no batch: the end of every partition is asked for each second. */
+  private latestOf({ name }: Topic, partition: number): number {
+    return ((this.lastOf.get(name, partition)?.['last'] as number | null) ?? this.newest) + 1;
+  }
+
+  private earliestOf(topic: Topic, partition: number): number {
+    return this.spanFrom(topic.name, partition, 0)?.first ?? this.latestOf(topic, partition);
   }
 
   /** Bisects: messages are published in the order of their timestamps, or nearly. */
   private since(topic: Topic, partition: number, time: number): Since {
-    const { earliest, latest } = this.endsOf(topic, partition);
-    let low = earliest;
+    const latest = this.latestOf(topic, partition);
+    let low = this.earliestOf(topic, partition);
     let high = latest;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
