@@ -106,6 +106,18 @@ describe('the connections of a service', () => {
     expect((await slow()).status).toBe(200);
   });
 
+  it('let an address ask again only when it has read enough of what it asked for', async () => {
+    const { service, ask } = await start({ address: { points: 1_000, seconds: 1 } });
+    const statusIs = async (status: number) => (await ask('/things/one')).status === status;
+    const connection = rawConnection(service.url);
+    connection.pause();
+    connection.write(GET.replace('one', 'longest'));
+    await eventually(() => statusIs(429), 10_000, '40 MiB must be too much to leave unread');
+    connection.resume();
+    await eventually(() => statusIs(200), 10_000, 'what was read must not count');
+    connection.reset();
+  });
+
   it('give back their places when they are closed with requests under way', async () => {
     const { service } = await start({ requestsPerAddress: { points: 4, seconds: 1 } });
     for (let round = 0; round < 5; round += 1) {

@@ -21,6 +21,8 @@ export const rawConnection = (url: string, localAddress?: string) => {
     opened,
     received: () => received,
     write: (bytes: string) => socket.write(bytes),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
     reset: () => socket.resetAndDestroy(),
     answer,
   };

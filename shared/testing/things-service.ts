@@ -52,6 +52,9 @@ const makeThing = route({
   answer: z.object({ name: z.string(), by: z.string(), made: z.number() }),
 });
 
+/** More than one address may leave unread. */
+const LONGEST = 40 * 1_024 * 1_024;
+
 let made = 0;
 const used = new Set<string>();
 
@@ -62,6 +65,7 @@ class ThingsHttp {
     if (params.id === 'broken') throw new Error('the secret cause');
     if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
     if (params.id === 'slow') await pause(200);
+    if (params.id === 'longest') return { id: 'x'.repeat(LONGEST), take: query.take };
     return { id: params.id, take: query.take };
   }
 
