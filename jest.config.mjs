@@ -9,15 +9,14 @@ const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`)
 export const project = (config) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
-  setupFilesAfterEnv: ['<rootDir>/shared/tooling/retries-setup.mjs'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.annals/'],
   ...config,
 });
 
 /** @param {Parameters<typeof project>[0]} config */
-const endToEnd = (config) =>
+const wholeSystem = (config) =>
   project({
-    setupFilesAfterEnv: ['retries', 'end-to-end'].map((name) => `<rootDir>/shared/tooling/${name}-setup.mjs`),
+    setupFilesAfterEnv: ['<rootDir>/shared/tooling/whole-system-setup.mjs'],
     ...config,
   });
 
@@ -36,14 +35,10 @@ export default {
     project({
       displayName: 'unit',
       testMatch: specs('.spec.ts'),
-      testPathIgnorePatterns: ['/node_modules/', '\\.(int|e2e)\\.spec\\.ts$'],
+      testPathIgnorePatterns: ['/node_modules/', '\\.(int|e2e|long)\\.spec\\.ts$'],
     }),
     project({ displayName: 'integration', testMatch: specs('.int.spec.ts') }),
-    endToEnd({
-      displayName: 'end-to-end',
-      testMatch: specs('.e2e.spec.ts'),
-      testPathIgnorePatterns: ['/node_modules/', '/fault-tests/'],
-    }),
-    endToEnd({ displayName: 'faults', testMatch: ['<rootDir>/services/standalone/fault-tests/*.e2e.spec.ts'] }),
+    wholeSystem({ displayName: 'end-to-end', testMatch: specs('.e2e.spec.ts') }),
+    wholeSystem({ displayName: 'long', testMatch: specs('.long.spec.ts') }),
   ],
 };

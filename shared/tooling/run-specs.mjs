@@ -7,11 +7,15 @@ import { runSpecJobs } from './spec-jobs.mjs';
 import { runNode } from './launch.mjs';
 import { missingServers, skippedSuites, startServers } from './test-servers.mjs';
 
-const args = process.argv.slice(2);
+const args = process.argv.slice(2).filter((arg) => arg !== '--all');
+const withLong = process.argv.includes('--all');
+const isSelection = args.length > 0;
+/** How much of what is drawn at random the long run tries, unless it is told. */
+if (withLong) process.env = { SEEDS: '1000', FUZZ_REQUESTS: '20000', ...process.env };
 const jest = [...jestCommand, ...args];
 
 /** The file names of specs that may need a server. */
-const MAY_NEED_SERVERS = /\.(int|e2e)\.spec\.ts$/;
+const MAY_NEED_SERVERS = /\.(int|e2e|long)\.spec\.ts$/;
 
 /** The texts of the selected specs that may need a server; none if jest rejects the arguments, which it then reports. */
 const selectedSpecs = async () => {
@@ -36,14 +40,15 @@ const containerStarter = async () => {
 
 /** All specs run as jobs side by side; a selection runs in one jest. */
 const runSpecs = () =>
-  args.length === 0
-    ? runSpecJobs({ run: (jobArgs, onLine) => runNode([...jest, ...jobArgs], onLine), print: console.log })
-    : runNode(jest);
+  isSelection
+    ? runNode(jest)
+    : runSpecJobs({ withLong, run: (jobArgs, onLine) => runNode([...jest, ...jobArgs], onLine), print: console.log });
 
 // Runs on our own Node: testcontainers does not load on an old one.
 await runCommand(async () => {
   const specs = await selectedSpecs();
-  const missing = missingServers(specs, process.env);
+  // The shorter run takes servers that are there, and waits for no container.
+  const missing = isSelection || withLong ? missingServers(specs, process.env) : [];
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
@@ -53,6 +58,8 @@ await runCommand(async () => {
   const start = missing.length > 0 ? await containerStarter() : undefined;
   const servers = await startServers(missing, { environment: process.env, start, print: console.error });
   for (const line of skippedSuites(specs, process.env)) console.error(line);
+  if (!isSelection && !withLong)
+    console.error('npm run test:all runs the long specs too, and starts servers for them.');
   try {
     Object.assign(process.env, servers.settings);
     process.exitCode = interruption.signal.aborted ? 130 : await runSpecs();

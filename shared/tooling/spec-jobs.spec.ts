@@ -3,17 +3,18 @@ import { runSpecJobs } from './spec-jobs.mjs';
 
 type Output = readonly [lines: readonly string[], code?: number];
 
-const nameOf = (args: readonly string[]): string => (args.includes('--ignoreProjects') ? 'others' : 'systems');
+const nameOf = (args: readonly string[]): string => (args.includes('unit') ? 'others' : 'systems');
 
 /** Runs the jobs, of which each prints that two specs passed, or what is given; returns what is printed, and how they ran. */
-const run = async (outputs: Readonly<Record<string, Output>> = {}) => {
+const run = async (outputs: Readonly<Record<string, Output>> = {}, withLong = false) => {
   const printed: string[] = [];
   const ran: string[] = [];
   const code = await runSpecJobs({
+    withLong,
     run: async (args, onLine) => {
       const job = nameOf(args);
       const [lines, exitCode = 0] = outputs[job] ?? [['2 passed, 0 failed']];
-      ran.push(`${job} begins`);
+      ran.push(`${job} begins: ${args.filter((arg) => !arg.startsWith('--')).join(', ')}`);
       for (const line of lines) onLine(line);
       await Promise.resolve();
       ran.push(`${job} ends`);
@@ -47,7 +48,17 @@ describe('the spec jobs', () => {
 
   it('run at the same time', async () => {
     const { ran } = await run();
-    expect(ran).toEqual(['systems begins', 'others begins', 'systems ends', 'others ends']);
+    expect(ran).toEqual([
+      'systems begins: end-to-end',
+      'others begins: unit, integration',
+      'systems ends',
+      'others ends',
+    ]);
+  });
+
+  it('run the long specs where these are asked for', async () => {
+    const { ran } = await run({}, true);
+    expect(ran[0]).toBe('systems begins: end-to-end, long');
   });
 
   it('fail when one of them fails, and name the failed file once', async () => {
