@@ -14,9 +14,10 @@ import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
 const folder = temporaryFolder();
 const file = join(folder, 'read.db');
 const someone = () => new QueryBudget({ caller: 'someone' });
-/** Takes some milliseconds for each run. */
+/** Takes some milliseconds for each run; and longer than what one may use before others have a thread of their own. */
 const LONG =
   'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000) SELECT count(*), ? FROM n';
+const HOPELESS = LONG.replace('20000', '5000000');
 const runs = (count: number) => Array.from({ length: count }, (_, run) => [run]);
 
 const name = 'things';
@@ -185,7 +186,7 @@ describe('the thread of queries', () => {
   });
 
   it('refuses what it has not answered when it ends, and begins again', async () => {
-    const query = thread.slice({ sql: LONG, runs: runs(5) }, someone());
+    const query = thread.slice({ sql: HOPELESS, runs: runs(1) }, someone());
     const refused = expect(query).rejects.toMatchObject({ code: 'dependency_unavailable' });
     await setImmediate();
     await thread.close();
@@ -197,8 +198,6 @@ describe('the thread of queries', () => {
 describe('the threads of queries', () => {
   const threads = new QueryThreads(file);
   afterAll(() => threads.close());
-  /** Takes longer than what one may use before others have a thread of their own. */
-  const HOPELESS = LONG.replace('20000', '5000000');
 
   it('let nobody wait for whoever has used much', async () => {
     const busy = () => threads.slice({ sql: HOPELESS, runs: runs(1) }, new QueryBudget({ caller: 'busy' }));
