@@ -38,6 +38,7 @@ describe('a hostile body', () => {
     ['no bytes', ''],
     ['an array', '[]'],
     ['null', 'null'],
+    ['a length that cannot be compared', '{"name":{"length":{"valueOf":1,"toString":1}}}'],
     ['__proto__ in the place of a member', '{"__proto__":{"name":"n"}}'],
   ])('fails validation with %s', async (_, body) => {
     expect((await problemOfAnswer(await send(body))).code).toBe('validation_failed');

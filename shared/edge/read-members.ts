@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { FieldError } from '../../schemas/http/problem.ts';
 import { plainText } from '../errors/plain-text.ts';
+import { safeParse } from '../primitives/safe-parse.ts';
 
 /** Parses what a client sent. @param whole what the value itself is called @returns `undefined` if there are errors */
 export const readMembers = <Schema extends z.ZodType>(
@@ -8,7 +9,7 @@ export const readMembers = <Schema extends z.ZodType>(
   value: unknown,
   { whole, errors }: { whole: string; errors: FieldError[] },
 ): z.output<Schema> | undefined => {
-  const result = schema.safeParse(value, { error: plainText });
+  const result = safeParse(schema, value, { error: plainText });
   if (result.success) return result.data;
   for (const { path, message } of result.error.issues) errors.push({ path: path.join('.') || whole, message });
   return undefined;

@@ -14,8 +14,6 @@ const checks = [
   { what: 'types', command: ['node', 'node_modules/typescript-7/bin/tsc', '-p', '.'] },
 ];
 
-// All seeds of the simulations take as long as everything else.
-process.env['SEEDS'] ??= '100';
 
 await runCommand(async () => {
   await getReady({ development: true });

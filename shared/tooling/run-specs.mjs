@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { runCommand } from './failure.mjs';
@@ -11,7 +12,8 @@ const args = process.argv.slice(2).filter((arg) => arg !== '--all');
 const withLong = process.argv.includes('--all');
 const isSelection = args.length > 0;
 /** How much of what is drawn at random the long run tries, unless it is told. */
-if (withLong) process.env = { SEEDS: '1000', FUZZ_REQUESTS: '20000', ...process.env };
+if (withLong)
+  process.env = { SEEDS: '1000', FUZZ_REQUESTS: '20000', FUZZ_SEED: String(randomInt(2 ** 31)), ...process.env };
 const jest = [...jestCommand, ...args];
 
 /** The file names of specs that may need a server. */

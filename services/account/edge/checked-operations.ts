@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
 import type { RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
+import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import { SIMULATION_BYTES_MAX } from './simulation-call.ts';
 import type { OperationsBlock, Simulation, TransactionReceipt, ValidationData } from './operations-chain.ts';
 
@@ -35,7 +36,7 @@ const receipt = z.object({
 });
 
 const parse = <Parsed>(schema: z.ZodType<Parsed>, answer: unknown, what: string): Parsed => {
-  const parsed = schema.safeParse(answer);
+  const parsed = safeParse(schema, answer);
   if (parsed.success) return parsed.data;
   throw new InvalidAnswer(`${what} is not valid: ${z.prettifyError(parsed.error)}`);
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AnsweredOperation, DraftOperation, StateOverride } from '../../../schemas/rpc/rpc-operation.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { plainText } from '../../../shared/errors/plain-text.ts';
+import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import { STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { invalidParams } from './rpc-error.ts';
@@ -101,9 +102,8 @@ export const readParams = <Shape extends Record<string, z.ZodType>>(
 ): { [Param in keyof Shape]: z.output<Shape[Param]> } => {
   const names = Object.keys(shape);
   if (params.length > names.length) throw invalidParams(`there are ${String(names.length)} params at most`);
-  const parsed = z
-    .object(shape)
-    .safeParse(Object.fromEntries(params.map((param, at) => [names[at], param])), { error: plainText });
+  const named: Record<string, unknown> = Object.fromEntries(params.map((param, at) => [names[at], param]));
+  const parsed = safeParse(z.object(shape), named, { error: plainText });
   if (parsed.success) return parsed.data as { [Param in keyof Shape]: z.output<Shape[Param]> };
   const [issue] = parsed.error.issues;
   throw invalidParams(`${issue?.path.join('.') ?? ''}: ${issue ? sentenceOf(issue) : 'does not fit'}`);

@@ -8,6 +8,7 @@ import {
 } from '../../../schemas/rpc/rpc-messages.ts';
 import { plainText } from '../../../shared/errors/plain-text.ts';
 import { isParsable } from '../../../shared/primitives/json-shape.ts';
+import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import { RpcError } from './rpc-error.ts';
 
 /** A request, or what is answered in its place. */
@@ -74,7 +75,7 @@ const readRequest = (value: unknown, defaults: Defaults): Asked => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { failure: failureOf(null, invalidRequest('a request is an object')) };
   }
-  const parsed = rpcRequest.safeParse({ ...defaults, ...value }, { error: plainText });
+  const parsed = safeParse(rpcRequest, { ...defaults, ...value }, { error: plainText });
   if (parsed.success) return { request: parsed.data };
   const { id = null } = value as { id?: JsonValue };
   const [{ path, message } = { path: [], message: 'is not a request' }] = parsed.error.issues;

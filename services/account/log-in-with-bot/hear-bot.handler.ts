@@ -8,6 +8,7 @@ import { LOGGER, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
+import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import { MESSENGER, type Messenger } from '../edge/messenger.ts';
 import { SenderRefused } from '../edge/sender-refused.ts';
 import { Undeliverable } from '../edge/undeliverable.ts';
@@ -47,7 +48,7 @@ export class HearBotHandler implements ICommandHandler<HearBot> {
     if (!isSame(secret, this.settings.MESSENGER_WEBHOOK_SECRET)) {
       throw new Refusal('forbidden', 'only the messenger may call this');
     }
-    const { data: start } = startMessage.safeParse(message);
+    const { data: start } = safeParse(startMessage, message);
     if (!start) return;
     const messengerId = String(start.from.id);
     const state = start.text.replace(/^\S+/, '').trim();

@@ -1,6 +1,7 @@
 import { messengerUserText } from '../../../schemas/http/app-signature.ts';
 import { messengerRoutes } from '../../../schemas/http/messenger-routes.ts';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
+import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import { REDIRECT_URI, type AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Valid } from './fuzz-request.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
@@ -68,7 +69,7 @@ export const messengerUserLogin = ({ clock, app, sign }: AccountUnderFuzzing, me
   return {
     body: { ...user, apiKey: app.apiKey },
     seal: (body) => {
-      const { data } = unsigned.safeParse(body);
+      const { data } = safeParse(unsigned, body);
       const isSigned = typeof body === 'object' && body !== null && 'sig' in body;
       return data && !isSigned ? { ...(body as object), sig: sign(messengerUserText(data).toWellFormed(), app) } : body;
     },

@@ -7,6 +7,7 @@ import type { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
 import { originNotAllowed, type AppOrigins } from '../../../shared/auth/app-origins.ts';
 import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import type { ConnectionCallers } from '../../../shared/edge/connection-callers.ts';
+import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** Far above the longest token that the account service issues. */
@@ -35,7 +36,7 @@ export class Admission {
     if (this.settings.NODE_ENV === 'production' && !this.proxies.isOverTls(handshake)) {
       throw new Refusal('https_required', 'use https');
     }
-    const given = credentials.safeParse(auth);
+    const given = safeParse(credentials, auth);
     if (!given.success) throw new Refusal('token_invalid', 'connect with auth: {token}, whose token is a text');
     if (given.data.token === '') throw new Refusal('token_missing', TOKEN_MISSING);
     return this.verify(given.data.token);

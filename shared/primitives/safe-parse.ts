@@ -1,0 +1,26 @@
+import type { z } from 'zod';
+
+/** What V8 says of an object that has no primitive value. */
+const NO_PRIMITIVE = 'Cannot convert object to primitive value';
+
+type Parsed<Value> =
+  | { success: true; data: Value; error?: undefined }
+  | { success: false; data?: undefined; error: { issues: readonly z.core.$ZodIssue[] } };
+
+/**
+ * `safeParse` for values that others made. zod compares the `length` of whatever has one with the bounds of a text or an array,
+ * and an object of JSON may have a `length` that cannot be compared: zod would throw. Such a value does not fit either.
+ */
+export const safeParse = <Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  params?: Parameters<Schema['safeParse']>[1],
+): Parsed<z.output<Schema>> => {
+  try {
+    return schema.safeParse(value, params);
+  } catch (error) {
+    if (!(error instanceof TypeError && error.message === NO_PRIMITIVE)) throw error;
+    const message = 'has a length that is not a number';
+    return { success: false, error: { issues: [{ code: 'custom', path: [], input: value, message }] } };
+  }
+};
