@@ -14,7 +14,6 @@ const checks = [
   { what: 'types', command: ['node', 'node_modules/typescript-7/bin/tsc', '-p', '.'] },
 ];
 
-
 await runCommand(async () => {
   await getReady({ development: true });
   process.exitCode = await runChecks(checks, checks.length);

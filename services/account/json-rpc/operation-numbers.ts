@@ -102,8 +102,9 @@ export const readParams = <Shape extends Record<string, z.ZodType>>(
 ): { [Param in keyof Shape]: z.output<Shape[Param]> } => {
   const names = Object.keys(shape);
   if (params.length > names.length) throw invalidParams(`there are ${String(names.length)} params at most`);
-  const named: Record<string, unknown> = Object.fromEntries(params.map((param, at) => [names[at], param]));
-  const parsed = safeParse(z.object(shape), named, { error: plainText });
+  const parsed = safeParse(z.object(shape), Object.fromEntries(params.map((param, at) => [names[at], param])), {
+    error: plainText,
+  });
   if (parsed.success) return parsed.data as { [Param in keyof Shape]: z.output<Shape[Param]> };
   const [issue] = parsed.error.issues;
   throw invalidParams(`${issue?.path.join('.') ?? ''}: ${issue ? sentenceOf(issue) : 'does not fit'}`);
