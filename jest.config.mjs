@@ -9,6 +9,7 @@ const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`)
 export const project = (config) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
+  setupFilesAfterEnv: ['<rootDir>/shared/tooling/retries-setup.mjs'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.annals/'],
   ...config,
 });
@@ -16,7 +17,7 @@ export const project = (config) => ({
 /** @param {Parameters<typeof project>[0]} config */
 const wholeSystem = (config) =>
   project({
-    setupFilesAfterEnv: ['<rootDir>/shared/tooling/whole-system-setup.mjs'],
+    setupFilesAfterEnv: ['retries', 'whole-system'].map((name) => `<rootDir>/shared/tooling/${name}-setup.mjs`),
     ...config,
   });
 

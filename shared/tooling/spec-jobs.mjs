@@ -1,12 +1,12 @@
 /**
  * Each is a jest of its own, and both run at the same time: the specs of whole systems wait for processes, chains and
  * servers, while the others compute. In one jest with as many workers, the slow specs would fill all of them at last.
- * The others have more workers than cores, because half of their time they wait too.
+ * The others have more workers than cores where nothing long runs beside them, because half of their time they wait too.
  * @param {boolean} withLong
  */
 const jobs = (withLong) => [
   { name: 'systems', args: ['--selectProjects', 'end-to-end', ...(withLong ? ['long'] : [])] },
-  { name: 'others', args: ['--selectProjects', 'unit', 'integration', '--maxWorkers=4'] },
+  { name: 'others', args: ['--selectProjects', 'unit', 'integration', ...(withLong ? [] : ['--maxWorkers=4'])] },
 ];
 
 /** A spec that fails may leave a process behind, for which jest would wait. */
