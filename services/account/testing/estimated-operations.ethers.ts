@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Wallet } from 'ethers';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
@@ -13,7 +14,7 @@ import type { Sender } from './sends-under-test.ethers.ts';
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
 const BUSY = 503;
-const ESTIMATED_WITHIN_MS = 30_000;
+const ANSWERED_WITHIN_MS = 30_000;
 /** More than an estimate tries. */
 const PLENTY = { callGasLimit: 16_000_000n, verificationGasLimit: 500_000n, preVerificationGas: 300_000n };
 const LIMITS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
@@ -75,7 +76,7 @@ export class EstimatedOperations {
     const calls = await this.calls(random).draw(1);
     const { wei, has } = balanceFor(calls, random, { lacksSome: 0 });
     if (!isNew) {
-      const { body } = await sends.send(sender);
+      const { body } = await this.send(sender, {});
       await sends.until(sender, body['id'], 'included');
     }
     await this.fund(sender.address, wei);
@@ -92,19 +93,37 @@ export class EstimatedOperations {
     const maxCost = BigInt((estimate.body['maxCost'] as string | undefined) ?? 0);
     // Twice, for fees are those of the moment.
     if (!request.sponsor) await this.fund(sender.address, wei + 2n * maxCost);
-    const sent = await sends.send(sender, { ...request });
+    const sent = await this.send(sender, { ...request });
     if (sent.status !== 201) return { estimated, happened: outcomeOfProblem(sent.body) };
     const { status } = await sends.until(sender, sent.body['id'], 'included', 'reverted', 'dropped');
     return { estimated, happened: status === 'included' ? await this.succeeded(calls) : JSON.stringify(status) };
   }
 
-  /** What takes all gas takes a busy machine longer than an answer may. */
   private estimate(sender: Sender, request: UsersCall['request']): Promise<Answered> {
-    const estimated = async () => {
-      const answer = await this.sends.post('/onchain/estimate-user-op-gas', sender, { ...request });
+    return this.answered(() => this.sends.post('/onchain/estimate-user-op-gas', sender, { ...request }));
+  }
+
+  private send(sender: Sender, request: JsonObject): Promise<Answered> {
+    const once = { 'idempotency-key': randomUUID() };
+    return this.answered(() => this.sends.send(sender, request, once));
+  }
+
+  /** What takes all gas takes a busy machine longer than an answer may, and others wait behind it. */
+  private answered(ask: () => Promise<Answered>): Promise<Answered> {
+    const asked = async () => {
+      const answer = await ask();
       return answer.status !== BUSY && answer;
     };
-    return eventually(estimated, ESTIMATED_WITHIN_MS, 'there must be an estimate');
+    return eventually(asked, ANSWERED_WITHIN_MS, 'there must be an answer');
+  }
+
+  /** As `answered`, of `/rpc`. */
+  private rpcAnswered(ask: () => Promise<RpcAnswer>): Promise<RpcAnswer> {
+    const asked = async () => {
+      const answer = await ask();
+      return answer.error?.code !== rpcCodes.internalError && answer;
+    };
+    return eventually(asked, ANSWERED_WITHIN_MS, 'there must be an answer of /rpc');
   }
 
   private calls(random: SeededRandom): RandomCallsOn {
@@ -113,7 +132,9 @@ export class EstimatedOperations {
 
   private async deploy(account: OwnedAccount, random: SeededRandom): Promise<void> {
     await this.fund(account.address, ETHER);
-    await this.rpc.deployed(account);
+    const deploying = this.rpc.operation(account, { factory: account.factory });
+    const { result } = await this.rpcAnswered(() => this.rpc.send(deploying));
+    await this.rpc.receipt(result);
     if (random.chance(0.5)) await this.sends.setDeposit(0n, account.address);
   }
 
@@ -127,14 +148,14 @@ export class EstimatedOperations {
     const stub = { address: this.sends.prepared.paymaster, ...{ verificationGasLimit: 0n, postOpGasLimit: 0n } };
     const payer = isSponsored ? { ...stub, data: STUB_PAYMASTER_DATA } : undefined;
     const asked = { ...this.rpc.operation(account, { ...draft, paymaster: payer }), signature: STUB_SIGNATURE };
-    const { result, error } = await this.rpc.estimate(asked);
+    const { result, error } = await this.rpcAnswered(() => this.rpc.estimate(asked));
     const limits = error ? PLENTY : limitsOf(result);
     const priced = { ...draft, ...limits };
     const isPaidFor = isSponsored && !error;
     const operation = this.rpc.operation(account, isPaidFor ? await this.sponsored(account, priced) : priced);
     if (!isPaidFor) await this.fundToPay(operation, wei);
     const estimated = error ? outcomeOfError(error) : 'succeeds';
-    const sent = await this.rpc.send(operation);
+    const sent = await this.rpcAnswered(() => this.rpc.send(operation));
     if (sent.error) return { estimated, happened: outcomeOfError(sent.error) };
     const receipt = await this.rpc.receipt(sent.result);
     return {
@@ -159,7 +180,7 @@ export class EstimatedOperations {
   }
 
   private async sponsored(account: OwnedAccount, priced: Partial<UserOperation>): Promise<Partial<UserOperation>> {
-    const { result, error } = await this.rpc.sponsor(this.rpc.operation(account, priced));
+    const { result, error } = await this.rpcAnswered(() => this.rpc.sponsor(this.rpc.operation(account, priced)));
     if (error) throw new Error(`the paymaster refused: ${error.message}`);
     const { paymaster, paymasterData, ...gas } = result as Record<string, string>;
     const verificationGasLimit = BigInt(gas['paymasterVerificationGasLimit'] ?? 0);
