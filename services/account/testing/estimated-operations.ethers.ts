@@ -117,24 +117,13 @@ export class EstimatedOperations {
     return eventually(asked, ANSWERED_WITHIN_MS, 'there must be an answer');
   }
 
-  /** As `answered`, of `/rpc`. */
-  private rpcAnswered(ask: () => Promise<RpcAnswer>): Promise<RpcAnswer> {
-    const asked = async () => {
-      const answer = await ask();
-      return answer.error?.code !== rpcCodes.internalError && answer;
-    };
-    return eventually(asked, ANSWERED_WITHIN_MS, 'there must be an answer of /rpc');
-  }
-
   private calls(random: SeededRandom): RandomCallsOn {
     return new RandomCallsOn(random, (address, code) => this.sends.anvil.call('anvil_setCode', address, code));
   }
 
   private async deploy(account: OwnedAccount, random: SeededRandom): Promise<void> {
     await this.fund(account.address, ETHER);
-    const deploying = this.rpc.operation(account, { factory: account.factory });
-    const { result } = await this.rpcAnswered(() => this.rpc.send(deploying));
-    await this.rpc.receipt(result);
+    await this.rpc.deployed(account);
     if (random.chance(0.5)) await this.sends.setDeposit(0n, account.address);
   }
 
@@ -148,14 +137,14 @@ export class EstimatedOperations {
     const stub = { address: this.sends.prepared.paymaster, ...{ verificationGasLimit: 0n, postOpGasLimit: 0n } };
     const payer = isSponsored ? { ...stub, data: STUB_PAYMASTER_DATA } : undefined;
     const asked = { ...this.rpc.operation(account, { ...draft, paymaster: payer }), signature: STUB_SIGNATURE };
-    const { result, error } = await this.rpcAnswered(() => this.rpc.estimate(asked));
+    const { result, error } = await this.rpc.estimate(asked);
     const limits = error ? PLENTY : limitsOf(result);
     const priced = { ...draft, ...limits };
     const isPaidFor = isSponsored && !error;
     const operation = this.rpc.operation(account, isPaidFor ? await this.sponsored(account, priced) : priced);
     if (!isPaidFor) await this.fundToPay(operation, wei);
     const estimated = error ? outcomeOfError(error) : 'succeeds';
-    const sent = await this.rpcAnswered(() => this.rpc.send(operation));
+    const sent = await this.rpc.send(operation);
     if (sent.error) return { estimated, happened: outcomeOfError(sent.error) };
     const receipt = await this.rpc.receipt(sent.result);
     return {
@@ -180,7 +169,7 @@ export class EstimatedOperations {
   }
 
   private async sponsored(account: OwnedAccount, priced: Partial<UserOperation>): Promise<Partial<UserOperation>> {
-    const { result, error } = await this.rpcAnswered(() => this.rpc.sponsor(this.rpc.operation(account, priced)));
+    const { result, error } = await this.rpc.sponsor(this.rpc.operation(account, priced));
     if (error) throw new Error(`the paymaster refused: ${error.message}`);
     const { paymaster, paymasterData, ...gas } = result as Record<string, string>;
     const verificationGasLimit = BigInt(gas['paymasterVerificationGasLimit'] ?? 0);

@@ -1,6 +1,7 @@
 import type { Wallet } from 'ethers';
 import { executorStream } from '../../../schemas/events/executor-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, type Answered } from '../../../shared/testing/http-caller.ethers.ts';
@@ -60,7 +61,8 @@ export class RpcUnderTest {
     const ask = () => call(this.url, { method: 'POST', body: request, headers: this.caller.bearer });
     const answered = async () => {
       const answer = await ask();
-      return answer.status !== BUSY && answer;
+      const { error } = answer.body as unknown as Partial<RpcAnswer>;
+      return answer.status !== BUSY && error?.code !== rpcCodes.internalError && answer;
     };
     return eventually(answered, HAPPENS_WITHIN_MS, 'what /rpc needs must answer');
   }
