@@ -14,9 +14,10 @@ import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
 const folder = temporaryFolder();
 const file = join(folder, 'read.db');
 const someone = () => new QueryBudget({ caller: 'someone' });
-/** Takes some milliseconds for each run; and longer than what one may use before others have a thread of their own. */
+/** Takes some milliseconds for each run. */
 const LONG =
   'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000) SELECT count(*), ? FROM n';
+/** Takes longer than what one may use before others have a thread of their own. */
 const HOPELESS = LONG.replace('20000', '5000000');
 const runs = (count: number) => Array.from({ length: count }, (_, run) => [run]);
 

@@ -23,7 +23,8 @@ export const countsLine = ({ passed, failed, skipped }) =>
   `${String(passed)} passed, ${String(failed)} failed${skipped > 0 ? `, ${String(skipped)} skipped` : ''}`;
 
 /**
- * Runs every spec, the long ones only where they are asked for. Each line of output begins with the name of its job; the summaries are printed again at the end.
+ * Runs every spec, the long ones only where they are asked for. Each line of output begins with the name of its job; the
+ * summaries are printed again at the end.
  * @param {object} options
  * @param {boolean} options.withLong
  * @param {(args: string[], onLine: (line: string) => void) => Promise<number>} options.run runs jest, returns its exit code
