@@ -10,6 +10,7 @@ import {
 } from '../../schemas/http/history.ts';
 import { canonicalJson, digestOf } from '../primitives/canonical-json.ts';
 import { sha256 } from '../primitives/ids.ts';
+import { safeParse } from '../primitives/safe-parse.ts';
 import { exportLines } from './export-lines.ts';
 import { ExportNotProven } from './export-not-proven.ts';
 import { NO_HASH } from '../read-models/history-line.ts';
@@ -110,7 +111,7 @@ const readLine = (line: string, where: string): Line => {
   const value = parse(line, where);
   const isEnd = 'signature' in value;
   const schema: z.ZodType<Line> = isEnd ? ('previous' in value ? formerExportEnd : exportEnd) : exportedItem;
-  const { data, error } = schema.safeParse(value);
+  const { data, error } = safeParse(schema, value);
   const what = isEnd ? 'the last line of an export' : 'an item of a history';
   if (error) throw new ExportNotProven(`${where} is not ${what}: ${faultsOf(error)}`);
   if (JSON.stringify(data) !== line)

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { safeParse } from '../primitives/safe-parse.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
 
@@ -35,7 +36,7 @@ const header = z.object({
 /** Returns `undefined` for `null`, the answer for an unknown block. @throws InvalidAnswer */
 export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   if (answer === null || answer === undefined) return undefined;
-  const parsed = header.safeParse(answer);
+  const parsed = safeParse(header, answer);
   if (!parsed.success) throw new InvalidAnswer(`the header is not valid: ${z.prettifyError(parsed.error)}`);
   const { gasUsed, ...fields } = parsed.data;
   // Some chains leave every bloom empty. An empty bloom is trusted only for a block that used no gas.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { safeParse } from '../primitives/safe-parse.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING, bloomOf, isPartOfBloom } from './bloom.ts';
 import type { BlockOfLogs, ReceiptLogs } from './chain-reader.ts';
 import { checkLogs, InvalidAnswer } from './checked-answers.ts';
@@ -20,7 +21,7 @@ const transactions = z.object({ hash, transactions: z.array(hash) });
 
 /** The hashes of a block's transactions. @throws InvalidAnswer, also if the block is another one */
 export const checkTransactions = (answer: unknown, block: BlockOfLogs): string[] => {
-  const parsed = transactions.safeParse(answer);
+  const parsed = safeParse(transactions, answer);
   if (!parsed.success) throw new InvalidAnswer(`the block is not valid: ${z.prettifyError(parsed.error)}`);
   if (parsed.data.hash !== block.hash) throw new InvalidAnswer('the block is another one');
   return parsed.data.transactions;
@@ -32,7 +33,7 @@ export const checkTransactions = (answer: unknown, block: BlockOfLogs): string[]
  * @throws InvalidAnswer if a receipt is missing or of another block, or its logs are not those of its bloom
  */
 export const checkReceipts = (answer: unknown, hashes: readonly string[], block: BlockOfLogs): ReceiptLogs => {
-  const parsed = z.array(receipt).safeParse(answer);
+  const parsed = safeParse(z.array(receipt), answer);
   if (!parsed.success) throw new InvalidAnswer(`the receipts are not valid: ${z.prettifyError(parsed.error)}`);
   const receipts = parsed.data;
   const received = new Set(receipts.map(({ transactionHash }) => transactionHash));

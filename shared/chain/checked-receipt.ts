@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { BundleReceipt } from '../../schemas/http/operation-receipt.ts';
+import { safeParse } from '../primitives/safe-parse.ts';
 import { checksumAddress } from './address.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 
@@ -42,7 +43,7 @@ const receipt = z.object({
 /** Returns `undefined` for `null`, the answer for a transaction that is in no block. @throws InvalidAnswer */
 export const checkBundleReceipt = (answer: unknown, asked: string): BundleReceipt | undefined => {
   if (answer === null) return undefined;
-  const parsed = receipt.safeParse(answer);
+  const parsed = safeParse(receipt, answer);
   if (!parsed.success) throw new InvalidAnswer(`the receipt is not valid: ${z.prettifyError(parsed.error)}`);
   const { transactionHash, blockHash, logs } = parsed.data;
   if (transactionHash !== asked.toLowerCase()) throw new InvalidAnswer('the receipt is of another transaction');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { streamCommands, type StreamCommand, type Subscribed } from '../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE, streamMessages, type StreamMessages } from '../../schemas/socket/stream-messages.ts';
 import { Backoff } from '../primitives/backoff.ts';
+import { safeParse } from '../primitives/safe-parse.ts';
 import {
   OpenSubscription,
   pauseMs,
@@ -165,7 +166,7 @@ export class EventStream {
         this.leaveLateNode();
         return;
       }
-      const refusal = refusedAnswer.safeParse(given);
+      const refusal = safeParse(refusedAnswer, given);
       if (refusal.success) refused(readRefusal(refusal.data.error) ?? new StreamRefused('internal_error', 'no reason'));
       else answered(streamCommands[name].answer.parse(given) as Answer<Name>);
     });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { problemCatalogue, type ProblemCode } from '../../schemas/http/problem.ts';
+import { safeParse } from '../primitives/safe-parse.ts';
 
 /** A connection, a command or a subscription was refused; `code` is one of the interface's. */
 export class StreamRefused extends Error {
@@ -19,7 +20,7 @@ const refused = z.object({ code: z.string(), detail: z.string().default(''), ret
 
 /** Reads the refusal that the service gave; `undefined` for anything else. */
 export const readRefusal = (given: unknown): StreamRefused | undefined => {
-  const parsed = refused.safeParse(given);
+  const parsed = safeParse(refused, given);
   return parsed.success ? new StreamRefused(parsed.data.code, parsed.data.detail, parsed.data.retryAfter) : undefined;
 };
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { safeParse } from '../primitives/safe-parse.ts';
 import { everyKey } from './every-key.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
 
@@ -46,9 +47,9 @@ export async function* readBackup(lines: AsyncIterable<string>): AsyncGenerator<
     number += 1;
     if (line === '') continue;
     const read = parsed(line);
-    const head = number === 1 ? heading.safeParse(read) : undefined;
-    const key = backedUpKey.safeParse(read);
-    const end = ending.safeParse(read);
+    const head = number === 1 ? safeParse(heading, read) : undefined;
+    const key = safeParse(backedUpKey, read);
+    const end = safeParse(ending, read);
     if (head?.success) {
       version = head.data.annalsKeyVault;
       yield head.data.vaultId;
