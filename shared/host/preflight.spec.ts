@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -58,7 +58,8 @@ describe('the data folder of a start', () => {
   });
 
   it('stays as it is where it is there', () => {
-    mkdirSync(join(folder, 'there'), { mode: 0o750 });
+    mkdirSync(join(folder, 'there'));
+    chmodSync(join(folder, 'there'), 0o750);
     requireWritable(join(folder, 'there'));
     expect(statSync(join(folder, 'there')).mode & 0o777).toBe(0o750);
   });

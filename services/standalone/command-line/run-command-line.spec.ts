@@ -17,6 +17,7 @@ const program = (): Command =>
 /** Runs it as a process would, whose exit code and output are given back. */
 const run = async (...args: string[]) => {
   const before = process.exitCode;
+  const umask = process.umask(0o077);
   const [stdout, stderr] = [process.stdout, process.stderr].map((stream) =>
     jest.spyOn(stream, 'write').mockReturnValue(true),
   );
@@ -27,6 +28,8 @@ const run = async (...args: string[]) => {
     return { code: process.exitCode, stdout: textOf(stdout), stderr: textOf(stderr) };
   } finally {
     process.exitCode = before;
+    // The command line keeps the files of its process private: those of the next spec are its own.
+    process.umask(umask);
   }
 };
 
