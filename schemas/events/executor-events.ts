@@ -18,8 +18,10 @@ const signed = bundle.extend({
 export const executorEvents = {
   /** Stored before it is sent. Signing it again gives the same bytes. */
   BundleSigned: event(1, signed),
-  /** The same operations at the same nonce, with higher fees. */
+  /** At the same nonce: the same operations with higher fees, or none, so that the nonce is used and the next can follow. */
   BundleReplaced: event(1, signed),
+  /** The node refused it and had never taken it: its nonce is that of the next bundle. `reason`: the node's words. */
+  BundleWithdrawn: event(1, bundle.extend({ reason: z.string() })),
   /** Its nonce was used by this transaction; not `success`: none of its operations was executed. */
   BundleMined: event(1, bundle.extend({ blockNumber, blockHash: hash, success: z.boolean() })),
   /** The block that used its nonce left the chain. */

@@ -1,5 +1,6 @@
 import { type eventCatalogue, type EventType } from '../events/catalogue.ts';
 import type { EventOf } from '../events/event.ts';
+import { bundlerExamples } from './bundler-examples.ts';
 
 type Example = { [Type in EventType]: Extract<EventOf<typeof eventCatalogue>, { type: Type }>['data'] };
 
@@ -51,17 +52,6 @@ const sponsored = {
   sender: transaction.sender,
   nonce: transaction.nonce,
 };
-const bundle = { chainId: 2484, executor: wallet, nonce: 4, transactionHash: hash('c') };
-const signedBundle = {
-  ...bundle,
-  operations: [transaction.transactionId],
-  gasLimit: '400000',
-  maxFeePerGas: '2000000000',
-  maxPriorityFeePerGas: '1000000000',
-};
-
-const entity = { chainId: 2484, address: '0x52908400098527886E0F7030069857D2E4169EE7' };
-
 /** One valid event of every type, for documents and tests. */
 export const eventExamples: Example = {
   AppRegistered: {
@@ -236,20 +226,7 @@ export const eventExamples: Example = {
   },
   SponsorshipSettled: { ...sponsored, costWei: '180000000000000', blockHash: hash('b'), blockNumber: 7 },
   SponsorshipReleased: { ...sponsored, reason: 'the signature of the paymaster has expired' },
-  BundleSigned: signedBundle,
-  BundleReplaced: signedBundle,
-  BundleMined: { ...bundle, blockNumber: 7, blockHash: hash('b'), success: true },
-  BundleReorged: { ...bundle, blockHash: hash('b') },
-  BundleFinalized: bundle,
-  BundleLost: { chainId: 2484, executor: wallet, nonce: 3, nextNonce: 4 },
-  OperationAdmitted: { ...entity, transactionId: 'tx_01', ended: [] },
-  EntityBanned: { ...entity, transactionHash: bundle.transactionHash },
-  EntityReputationSet: { ...entity, opsSeen: 20, opsIncluded: 13 },
-  EntityForgotten: entity,
-  BundlingModeSet: { chainId: 2484, mode: 'manual' },
-  BundleRequested: { chainId: 2484, requestId: 'br_01' },
-  BundleRequestAnswered: { chainId: 2484, requestId: 'br_01', transactionHash: bundle.transactionHash },
-  BundlerReplaced: { chainId: 2484, executor: wallet, epoch: 2 },
+  ...bundlerExamples,
   ChainPrepared: {
     entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
     accountFactory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',

@@ -101,8 +101,8 @@ describe('sends on a chain at London', () => {
       for (const { body } of sent) await sends.until(other, body['id'], 'included', 'final');
     });
 
-    it('are included although they take half of the gas of a block', async () => {
-      const to = await contract(burnsGas(15_000_000));
+    it('are included although they take most of the gas that a transaction may have', async () => {
+      const to = await contract(burnsGas(12_000_000));
       const { body } = await sends.send(sender, { transactionReq: { to } });
       await sends.until(sender, body['id'], 'included');
       const next = await sends.send(sender);

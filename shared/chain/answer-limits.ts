@@ -8,6 +8,8 @@ const MIB = 1_024 * KIB;
 const CALL_BYTES_MAX = {
   eth_call: 64 * KIB,
   eth_chainId: 64 * KIB,
+  eth_estimateGas: 64 * KIB,
+  eth_feeHistory: 64 * KIB,
   eth_getBlockByHash: 2 * MIB,
   eth_getBlockByNumber: 2 * MIB,
   eth_getBlockReceipts: 32 * MIB,

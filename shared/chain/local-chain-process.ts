@@ -17,8 +17,14 @@ export interface LocalChain {
   stop: () => Promise<void>;
 }
 
+/** Of Ethereum, oldest first. */
+export const HARDFORKS = ['london', 'prague', 'osaka'] as const;
+export type Hardfork = (typeof HARDFORKS)[number];
+
 export interface LocalChainOptions {
   chainId: number;
+  /** Default: the newest. */
+  hardfork?: Hardfork;
   /** Holds the state of the chain between starts. */
   folder: string;
   /** 0 means any free port. */
@@ -44,17 +50,22 @@ const ATTEMPT_TIMEOUT_MS = 500;
 const ANSWERS_WITHIN_MS = 10_000;
 
 /**
- * Starts the development chain: anvil at the London hard fork, one block for each transaction, on loopback. It runs
+ * Starts the development chain: anvil at the newest hard fork, one block for each transaction, on loopback. It runs
  * outside this program's process group, so that Ctrl-C does not end it first. A start after a crash ends the process of
  * the last one.
  * @throws CannotStart
  */
-export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptions): Promise<LocalChain> => {
+export const startLocalChain = async ({
+  chainId,
+  hardfork = 'osaka',
+  folder,
+  port,
+}: LocalChainOptions): Promise<LocalChain> => {
   makeFolder(folder);
   await endLeftOverChain(folder);
   const pidFile = pidFileOf(folder);
   const chosenPort = port === 0 ? await freePort() : port;
-  const child = spawn(anvilBinary(), argumentsFor(chainId, folder, chosenPort), {
+  const child = spawn(anvilBinary(), argumentsFor({ chainId, hardfork, folder, port: chosenPort }), {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -75,8 +86,10 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
   return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
 };
 
-const argumentsFor = (chainId: number, folder: string, port: number): string[] => [
-  ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', 'london', '--quiet'],
+const argumentsFor = ({ chainId, hardfork, folder, port }: Required<LocalChainOptions>): string[] => [
+  ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', hardfork, '--quiet'],
+  // Else anvil takes transactions that no other node of that fork takes (EIP-7825).
+  ...(hardfork === 'osaka' ? ['--enable-tx-gas-limit'] : []),
   // Its finalized block is two epochs deep.
   ...['--timestamp', String(GENESIS_TIME), '--slots-in-an-epoch', String(LOCAL_FINAL_DEPTH / 2)],
   ...['--state', join(folder, 'state.json'), '--state-interval', String(STATE_EVERY_SECONDS)],

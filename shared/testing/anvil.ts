@@ -1,4 +1,4 @@
-import { startLocalChain } from '../chain/local-chain-process.ts';
+import { HARDFORKS, startLocalChain, type Hardfork } from '../chain/local-chain-process.ts';
 
 interface Emitted {
   address: string;
@@ -7,6 +7,8 @@ interface Emitted {
 }
 
 const CHAIN_ID = 2484;
+/** All specs on chains can be run at an older fork: `HARDFORK=london npm test -- account`. */
+const HARDFORK: Hardfork = HARDFORKS.find((one) => one === process.env['HARDFORK']) ?? 'osaka';
 const TOPICS_MAX = 4;
 const WORD = 32;
 const GAS = 1_000_000;
@@ -29,10 +31,15 @@ export class Anvil {
   ) {}
 
   static readonly chainId = CHAIN_ID;
+  /** Of a chain that is started without another. */
+  static readonly hardfork = HARDFORK;
 
-  /** @param folder one for each chain; a chain that was kept there is continued */
-  static async start(folder: string, chainId = CHAIN_ID): Promise<Anvil> {
-    const { rpcUrl, stop } = await startLocalChain({ chainId, folder, port: 0 });
+  /**
+   * @param folder one for each chain; a chain that was kept there is continued
+   * @param hardfork default: that of `HARDFORK`, else the newest
+   */
+  static async start(folder: string, chainId = CHAIN_ID, hardfork = HARDFORK): Promise<Anvil> {
+    const { rpcUrl, stop } = await startLocalChain({ chainId, folder, port: 0, hardfork });
     const asking = new Anvil(chainId, rpcUrl, '', stop);
     const [sender = ''] = (await asking.call('eth_accounts')) as string[];
     return new Anvil(chainId, rpcUrl, sender, stop);

@@ -1,11 +1,9 @@
+import { dataGas, TRANSACTION_FEE_MAX, type ForkRules } from '../domain/fork-rules.ts';
 import { gasToGive } from '../domain/operation-bounds.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import type { BundleTerms } from './executor-account.ts';
 
-const TRANSACTION_GAS = 21_000n;
-const ZERO_BYTE_GAS = 4;
-const BYTE_GAS = 16;
 /** What the EntryPoint keeps back beside the limits of a call, and what measuring leaves out. */
 const OVERHEAD_GAS = 50_000n;
 
@@ -13,51 +11,86 @@ type Fees = Pick<BundleTerms, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
 /**
  * Returns the gas limit of a bundle: what it uses, and so much more that the EntryPoint finds the limits of the largest call
- * left for it (AA95). The sum of all limits would leave blocks half empty.
+ * left for it (AA95). The sum of all limits would leave blocks half empty. Never less than its data costs by the rules of the
+ * chain: nodes leave such a transaction out of blocks for ever.
  * @param gasUsed by `handleOps`, without the transaction's own
  */
-export const bundleGasLimit = (operations: readonly UserOperation[], beneficiary: string, gasUsed: bigint): bigint => {
+const bundleGasLimit = (
+  operations: readonly UserOperation[],
+  { beneficiary, gasUsed, rules }: { beneficiary: string; gasUsed: bigint; rules: ForkRules },
+): bigint => {
   const largest = operations.reduce((most, { callGasLimit, paymaster }) => {
     const limits = callGasLimit + (paymaster?.postOpGasLimit ?? 0n);
     return limits > most ? limits : most;
   }, 0n);
-  return (
-    TRANSACTION_GAS + dataGas(encodeHandleOps(operations, beneficiary)) + gasUsed + gasToGive(largest) + OVERHEAD_GAS
-  );
+  const { intrinsic, floor } = dataGas(encodeHandleOps(operations, beneficiary), rules);
+  const executed = intrinsic + gasUsed + gasToGive(largest) + OVERHEAD_GAS;
+  return executed > floor ? executed : floor;
 };
 
 /** Returns the gas limit of a bundle of one operation that suffices whatever it uses: the sum of its limits. */
-export const largestGasLimit = (operation: UserOperation, beneficiary: string): bigint => {
+const largestGasLimit = (operation: UserOperation, by: { beneficiary: string; rules: ForkRules }): bigint => {
   const { verificationGasLimit, paymaster } = operation;
-  return bundleGasLimit([operation], beneficiary, verificationGasLimit + (paymaster?.verificationGasLimit ?? 0n));
+  const gasUsed = verificationGasLimit + (paymaster?.verificationGasLimit ?? 0n);
+  return bundleGasLimit([operation], { ...by, gasUsed });
 };
 
-/** Returns fees that every operation of a bundle pays, so that whoever sends it loses nothing. */
-export const bundleFees = (operations: readonly UserOperation[], feeCap: bigint): Fees => {
+/** Returns the gas limit of a bundle: of one operation no more than all of its limits together. */
+export const gasLimitOf = (
+  operations: readonly UserOperation[],
+  by: { beneficiary: string; gasUsed: bigint; rules: ForkRules },
+): bigint => {
+  const enough = bundleGasLimit(operations, by);
+  const [first] = operations;
+  return first && operations.length === 1 ? least([enough, largestGasLimit(first, by)]) : enough;
+};
+
+/** The most that a bundle of so much gas pays for each: by the setting of the chain, and by what nodes take for a transaction. */
+export const bundleFeeCap = (feeCap: bigint, gasLimit: bigint): bigint =>
+  least([feeCap, TRANSACTION_FEE_MAX / gasLimit]);
+
+/**
+ * Returns fees that every operation of a bundle pays, so that whoever sends it loses nothing. What they offer above the tip
+ * that blocks are paid is the executor's, who pays for bundles that are reverted.
+ * @param feeCap of this bundle
+ */
+export const bundleFees = (
+  operations: readonly UserOperation[],
+  { feeCap, tipMax }: { feeCap: bigint; tipMax: bigint },
+): Fees => {
   const maxFeePerGas = least([feeCap, ...operations.map((one) => one.maxFeePerGas)]);
-  return {
-    maxFeePerGas,
-    maxPriorityFeePerGas: least([maxFeePerGas, ...operations.map((one) => one.maxPriorityFeePerGas)]),
-  };
+  const tips = operations.map((one) => one.maxPriorityFeePerGas);
+  return { maxFeePerGas, maxPriorityFeePerGas: least([maxFeePerGas, tipMax, ...tips]) };
 };
 
-/** Returns fees that are an eighth higher: nodes take another transaction of a nonce from a tenth on. */
-export const raisedFees = ({ maxFeePerGas, maxPriorityFeePerGas }: Fees, feeCap: bigint): Fees => {
+/**
+ * Returns fees that are an eighth higher: nodes take another transaction of a nonce from a tenth on. Blocks may ask for more
+ * than they did: the tip is at least what the operations offer.
+ */
+export const raisedFees = (
+  { maxFeePerGas, maxPriorityFeePerGas }: Fees,
+  operations: readonly UserOperation[],
+  feeCap: bigint,
+): Fees => {
   const raised = anEighthMore(maxFeePerGas);
   // The last step goes as far as the cap, if that is still enough for nodes.
   const isEnough = feeCap * 10n >= maxFeePerGas * 11n;
-  return {
-    maxFeePerGas: raised > feeCap && isEnough ? feeCap : raised,
-    maxPriorityFeePerGas: anEighthMore(maxPriorityFeePerGas),
-  };
+  const fee = raised > feeCap && isEnough ? feeCap : raised;
+  const offered = least([fee, ...operations.map((one) => one.maxPriorityFeePerGas)]);
+  const tip = anEighthMore(maxPriorityFeePerGas);
+  return { maxFeePerGas: fee, maxPriorityFeePerGas: operations.length > 0 && offered > tip ? offered : tip };
 };
+
+const EMPTY_GAS = 21_000n;
+
+/** Returns the terms of an empty transaction that takes the nonce of a bundle. It costs little, whatever the feeCap is. */
+export const emptyTerms = (terms: BundleTerms): BundleTerms => ({
+  ...terms,
+  gasLimit: EMPTY_GAS,
+  maxFeePerGas: anEighthMore(terms.maxFeePerGas),
+  maxPriorityFeePerGas: anEighthMore(terms.maxPriorityFeePerGas),
+});
 
 const anEighthMore = (wei: bigint): bigint => (wei * 9n) / 8n + 1n;
-
-const dataGas = (data: string): bigint => {
-  let gas = 0;
-  for (const byte of Buffer.from(data.slice(2), 'hex')) gas += byte === 0 ? ZERO_BYTE_GAS : BYTE_GAS;
-  return BigInt(gas);
-};
 
 const least = (values: readonly bigint[]): bigint => values.reduce((least, value) => (value < least ? value : least));

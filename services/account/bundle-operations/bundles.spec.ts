@@ -108,7 +108,7 @@ class WaitingOperations {
     ];
     for (const id of this.ids) pool.put(id, await records.load(id));
     const executors = EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key));
-    const foreign = new ForeignEntities({ chain, records, own: OWN_CONTRACTS, clock });
+    const foreign = new ForeignEntities({ records, own: OWN_CONTRACTS, clock });
     const lookAgain = () => Promise.resolve();
     const refused = new RefusedOperations({ chain, pool, records, replacements: NOTHING_ANEW, lookAgain, clock });
     const parts = { chain, pool, records, executors, foreign, refused, clock };
@@ -159,6 +159,25 @@ describe('bundles of many operations that wait', () => {
     const waiting = new WaitingOperations({ gasOf: () => ({ verification: 200_000n, execution: 90_000n }) });
     await waiting.send(280);
     expect(await waiting.bundles()).toEqual([50, 50, 38]);
+  });
+});
+
+describe('a bundle that a node refuses', () => {
+  it('gives its nonce to the next one, and is halved down to what is refused, which waits', async () => {
+    const waiting = new WaitingOperations({ fork: 'prague' });
+    await waiting.send(8);
+    const [at = ''] = waiting.ids.slice(5, 6);
+    const { pool } = await waiting.bundlesAlone();
+    waiting.chain.neverTaken = pool.get(at)?.operation.callData.slice(2);
+    await waiting.begin();
+    await waiting.blocks(4, GWEI);
+    for (const id of waiting.ids) {
+      const events = await waiting.eventsOf(id);
+      if (id === at) expect(events.slice(0, 2)).toEqual(['TxSubmitted', 'TxDelayed']);
+      else expect(events[1]).toMatch(/^Tx(Included|Reverted)$/);
+    }
+    expect((await waiting.storedOf('BundleMined')).map(({ data }) => data['nonce'])).toContain(0);
+    expect(waiting.logged.join('\n')).toMatch(/refuses a bundle of 0x\w+: never taken/);
   });
 });
 
@@ -238,7 +257,7 @@ describe('an operation that two bundles have since a reorganisation', () => {
     const [id = ''] = [...pool.all()].map((one) => one.id);
     const signed = { ...eventExamples.BundleSigned, chainId, executor: executor.address, operations: [id] };
     for (const nonce of [0, 1]) {
-      executor.state = executorFold.evolve(executor.state, { type: 'BundleSigned', data: { ...signed, nonce } });
+      executor.state = executorFold.evolve(executor.state, { type: 'BundleSigned', data: { ...signed, nonce } }, 0);
     }
     bundles.assign(executor);
     const [first, second] = executor.state.bundles;

@@ -5,7 +5,7 @@ import {
   transactionHash,
   type BundleTransaction,
 } from '../domain/bundle-transaction.ts';
-import type { Bundle, Executor, SignedBundle } from '../domain/executor.ts';
+import { executorFold, type Bundle, type Executor, type SignedBundle } from '../domain/executor.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 
@@ -26,7 +26,7 @@ export interface BundleTerms {
 /** An account that sends bundles to the EntryPoint, and has what they refund. */
 export class ExecutorAccount {
   /** As it is stored. */
-  state: Executor = { nextNonce: undefined, bundles: [], epoch: 0 };
+  state: Executor = executorFold.initial;
   /** That of this process: whoever began later decides, although what is stored is known here too. */
   epoch = 0;
   /** At the head that was last looked at. */
@@ -39,6 +39,12 @@ export class ExecutorAccount {
   blocksLeftOut = 0;
   /** Whether a node has said that the nonce of its bundle was used. */
   isNonceUsed = false;
+  /** Whether a node may have taken a version of its bundle: not while the first answer of a new one is awaited, or was no. */
+  mayBeKnown = true;
+  /** How many bundles in a row a node has refused. */
+  refusals = 0;
+  /** It signs no bundle before, by the monotonic clock. */
+  waitsUntil = 0;
   /** How often since then a final block has used it, and no node had a receipt of the bundle. */
   missed = 0;
 
@@ -64,13 +70,13 @@ export class ExecutorAccount {
       .map(({ nonce }) => nonce);
   }
 
+  /** Without operations it is an empty transaction to itself, which uses the nonce. */
   sign(operations: readonly UserOperation[], terms: BundleTerms): { raw: string; hash: string } {
-    const transaction: BundleTransaction = {
-      chainId: this.chainId,
-      to: this.entryPoint,
-      data: encodeHandleOps(operations, this.address),
-      ...terms,
-    };
+    const call =
+      operations.length === 0
+        ? { to: this.address, data: '0x' }
+        : { to: this.entryPoint, data: encodeHandleOps(operations, this.address) };
+    const transaction: BundleTransaction = { chainId: this.chainId, ...call, ...terms };
     const raw = signedTransaction(transaction, signDigest(this.key.privateKey, transactionDigest(transaction)));
     return { raw, hash: transactionHash(raw) };
   }

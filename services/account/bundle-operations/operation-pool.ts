@@ -1,3 +1,5 @@
+import { TRANSACTION_DATA_BYTES_MAX } from '../domain/fork-rules.ts';
+import { bytesInBundle } from '../domain/operation-encoding.ts';
 import { operationOf, TAKEN_OUT, type Transaction } from '../domain/transaction.ts';
 import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
 
@@ -11,8 +13,10 @@ export interface PooledOperation {
   transaction: Transaction;
   /** The most operations that a bundle with it may have: fewer once one was reverted. */
   bundleMax: number;
-  /** Whether it was last seen to be of others, so that it shares no bundle. */
-  isForeign: boolean;
+  /** Whether somebody else has its key, who may do with its account what he likes: it shares no bundle. */
+  readonly isForeign: boolean;
+  /** In the data of a bundle. */
+  readonly bytes: number;
   /** When it is tried again, by the monotonic clock; it is not before. */
   waitsUntil: number;
   /** How often in a row it was refused. */
@@ -28,6 +32,10 @@ interface Choice {
   max: number;
   takesForeign: boolean;
 }
+
+/** What a bundle has around its operations. */
+const AROUND_BYTES = 256;
+const BUNDLE_BYTES_MAX = TRANSACTION_DATA_BYTES_MAX - AROUND_BYTES;
 
 const nonceKey = (sender: string, nonce: bigint): string => `${sender}:${String(nonce)}`;
 
@@ -79,12 +87,15 @@ export class OperationPool {
   next({ nowMs, baseFee, max, takesForeign }: Choice): PooledOperation[] {
     const chosen = new Set<PooledOperation>();
     let limit = max;
+    let bytes = 0;
     for (const one of this.byId.values()) {
       if (chosen.size >= limit) break;
       if (!this.isWaiting(one) || (one.isForeign && !takesForeign)) continue;
       const together = one.isForeign ? 1 : one.bundleMax;
       if (one.waitsUntil > nowMs || one.operation.maxFeePerGas < baseFee || together <= chosen.size) continue;
       if (!this.needs(one).every((other) => chosen.has(other))) continue;
+      if (bytes + one.bytes > BUNDLE_BYTES_MAX && chosen.size > 0) continue;
+      bytes += one.bytes;
       chosen.add(one);
       limit = Math.min(limit, together);
     }
@@ -132,7 +143,8 @@ export class OperationPool {
       bundle: undefined,
       transaction,
       bundleMax: Number.POSITIVE_INFINITY,
-      isForeign: false,
+      isForeign: transaction.submission.userId === null,
+      bytes: bytesInBundle(operation),
       waitsUntil: 0,
       refusals: 0,
     };

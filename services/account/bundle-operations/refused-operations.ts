@@ -24,9 +24,10 @@ export class RefusedOperations {
   constructor(private readonly options: RefusedOperationsOptions) {}
 
   /** It waits, longer each time, unless it can be signed anew. */
-  async refuse(one: PooledOperation, reason: string): Promise<void> {
+  async refuse(one: PooledOperation, reason: string, leastMs = 0): Promise<void> {
     const { records, clock, pool, replacements, chain } = this.options;
-    one.waitsUntil = clock.elapsed() + Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** one.refusals);
+    const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** one.refusals);
+    one.waitsUntil = clock.elapsed() + Math.max(retryMs, leastMs);
     one.refusals += 1;
     const { sender, nonce, factory } = one.operation;
     if (reason.startsWith('AA25')) {

@@ -9,7 +9,7 @@ const OF_THROTTLED_MAX = 4;
 /** How long one that was admitted may take to be stored as a transaction. */
 const STORED_WITHIN_MS = 60_000;
 
-/** A sender, factory or paymaster that is not ours. */
+/** A sender, factory or paymaster that is not ours, or a caller of `/rpc` who submits operations of such senders. */
 export interface Entity {
   pending: readonly { transactionId: string; admittedAt: number }[];
   /** When it last reverted a bundle, in Unix milliseconds; `undefined` of one that never has. */
@@ -28,6 +28,10 @@ export const entityFold = {
       case 'OperationAdmitted': {
         const left = entity.pending.filter(({ transactionId }) => !data.ended.includes(transactionId));
         return { ...entity, pending: [...left, { transactionId: data.transactionId, admittedAt: time }] };
+      }
+      case 'OperationTakenBack': {
+        const left = entity.pending.filter(({ transactionId }) => transactionId !== data.transactionId);
+        return { ...entity, pending: left };
       }
       case 'EntityBanned':
         return { ...entity, revertedAt: time, reverted: [...entity.reverted, data.transactionHash] };
@@ -55,7 +59,7 @@ export class Throttled extends Error {
 
 export interface EntityAddress {
   chainId: number;
-  /** EIP-55. */
+  /** EIP-55; of a caller `user:<id>` or `app:<id>`. */
   address: string;
 }
 
@@ -94,6 +98,16 @@ export const admitOperation = (
     throw new Throttled(`${address} has ${String(most)} pending operations, which is the most`, address);
   return [{ type: 'OperationAdmitted', data: { chainId, address, transactionId, ended: over } }];
 };
+
+/** It was refused after it was admitted. */
+export const takeBackOperation = (
+  { pending }: Entity,
+  { chainId, address }: EntityAddress,
+  transactionId: string,
+): EntityEvent[] =>
+  pending.some((one) => one.transactionId === transactionId)
+    ? [{ type: 'OperationTakenBack', data: { chainId, address, transactionId } }]
+    : [];
 
 /** Whether one that was admitted, and is no transaction, will never be one. */
 export const isForgotten = ({ admittedAt }: Entity['pending'][number], nowMs: number): boolean =>

@@ -12,6 +12,7 @@ import {
   replaceBundle,
   replaceBundler,
   signBundle,
+  withdrawBundle,
 } from './executor.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
@@ -62,6 +63,25 @@ describe('an executor', () => {
     const { state } = after(signed, { type: 'BundleReplaced', data: raised });
     expect(state.bundles.map(({ versions }) => versions)).toEqual([[bundle, raised]]);
     expect(state.nextNonce).toBe(5);
+  });
+
+  it('signs another bundle at the nonce of one that was withdrawn, which can only be the newest', () => {
+    const withdrawn = { ...subject, transactionHash, reason: 'intrinsic gas too low' };
+    const event: ExecutorEvent = { type: 'BundleWithdrawn', data: withdrawn };
+    after(begun(1), signed)
+      .when((state) => withdrawBundle(state, 1, withdrawn))
+      .then([event]);
+    expect(after(begun(1), signed, event).state).toMatchObject({ nextNonce: nonce, bundles: [] });
+    after(begun(1), signed, event)
+      .when((state) => signBundle(state, 1, bundle))
+      .then([signed]);
+    const later: ExecutorEvent = { type: 'BundleSigned', data: { ...bundle, nonce: nonce + 1 } };
+    for (const events of [[signed, later], [signed, wasMined], []]) {
+      after(begun(1), ...events)
+        .when((state) => withdrawBundle(state, 1, withdrawn))
+        .then([]);
+    }
+    expect(() => withdrawBundle(after(begun(2), signed).state, 1, withdrawn)).toThrow(BundlerWasReplaced);
   });
 
   it('knows which block has a bundle, until that block leaves the chain', () => {

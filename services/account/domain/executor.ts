@@ -8,7 +8,7 @@ export interface Bundle {
   nonce: number;
   /** Ids of transactions. */
   operations: readonly string[];
-  /** What was signed for this nonce, the newest last: each has the same operations. */
+  /** What was signed for this nonce, the newest last: each has the same operations, but for one that has none. */
   versions: readonly SignedBundle[];
   mined: { blockHash: string; blockNumber: number; transactionHash: string; success: boolean } | undefined;
 }
@@ -21,11 +21,14 @@ export interface Executor {
   bundles: readonly Bundle[];
   /** Of the process that sends them. */
   epoch: number;
+  /** When a block last had a bundle of it, and when a node last refused one; Unix milliseconds, 0 for never. */
+  minedAt: number;
+  refusedAt: number;
 }
 
 export const executorFold = {
-  initial: { nextNonce: undefined, bundles: [], epoch: 0 } as Executor,
-  evolve: (executor: Executor, { type, data }: ExecutorEvent): Executor => {
+  initial: { nextNonce: undefined, bundles: [], epoch: 0, minedAt: 0, refusedAt: 0 } as Executor,
+  evolve: (executor: Executor, { type, data }: ExecutorEvent, time: number): Executor => {
     if (type === 'BundlerReplaced') return { ...executor, epoch: data.epoch };
     const others = executor.bundles.filter(({ nonce }) => nonce !== data.nonce);
     const bundle = executor.bundles.find(({ nonce }) => nonce === data.nonce);
@@ -41,9 +44,12 @@ export const executorFold = {
       }
       case 'BundleReplaced':
         return changed({ versions: [...(bundle?.versions ?? []), data] });
+      case 'BundleWithdrawn':
+        return bundle ? { ...executor, nextNonce: data.nonce, bundles: others, refusedAt: time } : executor;
       case 'BundleMined': {
         const { blockHash, blockNumber, transactionHash, success } = data;
-        return changed({ mined: { blockHash, blockNumber, transactionHash, success } });
+        const mined = changed({ mined: { blockHash, blockNumber, transactionHash, success } });
+        return bundle ? { ...mined, minedAt: time } : mined;
       }
       case 'BundleReorged':
         return changed({ mined: undefined });
@@ -77,6 +83,21 @@ export const signBundle = (executor: Executor, epoch: number, bundle: SignedBund
 export const replaceBundle = (executor: Executor, epoch: number, bundle: SignedBundle): ExecutorEvent[] => {
   requireEpoch(executor, epoch);
   return [{ type: 'BundleReplaced', data: bundle }];
+};
+
+/**
+ * The node refused a bundle that it had never taken. Only of the newest nonce: what follows one that nobody uses would wait for
+ * ever. @throws BundlerWasReplaced
+ */
+export const withdrawBundle = (
+  executor: Executor,
+  epoch: number,
+  withdrawn: DataOf<'BundleWithdrawn'>,
+): ExecutorEvent[] => {
+  requireEpoch(executor, epoch);
+  const bundle = executor.bundles.find(({ nonce }) => nonce === withdrawn.nonce);
+  const isNewest = executor.nextNonce === withdrawn.nonce + 1;
+  return bundle && !bundle.mined && isNewest ? [{ type: 'BundleWithdrawn', data: withdrawn }] : [];
 };
 
 export const mineBundle = (executor: Executor, mined: DataOf<'BundleMined'>): ExecutorEvent[] => {

@@ -1,12 +1,17 @@
 import { digitsOf } from './abi-encoding.ts';
+import {
+  dataGas,
+  TRANSACTION_DATA_BYTES_MAX,
+  TRANSACTION_FEE_MAX,
+  transactionGasMax,
+  type ForkRules,
+} from './fork-rules.ts';
 import { encodeHandleOps } from './operation-encoding.ts';
 import { preVerificationGas } from './pre-verification-gas.ts';
 import type { UserOperation } from './user-operation.ts';
 
 /** The EntryPoint refuses more (AA94). */
 const AMOUNT_MAX = 2n ** 120n - 1n;
-/** Nodes take no longer transaction; some is left for what is around the call. */
-const BUNDLE_BYTES_MAX = 130_000;
 /** What a bundle takes beside the limits of its operation. */
 const BUNDLE_GAS = 100_000n;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -19,11 +24,15 @@ const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) =>
  */
 export const gasToGive = (limits: bigint): bigint => (limits * 64n ** 2n) / 63n ** 2n;
 
-/** Returns why no block can have an operation, or why nobody would send it; `undefined` if one can. */
-export const faultOfBounds = (
-  operation: UserOperation,
-  head: { gasLimit: bigint; baseFeePerGas: bigint },
-): string | undefined => {
+interface Bounds {
+  head: { gasLimit: bigint; baseFeePerGas: bigint };
+  rules: ForkRules;
+  /** With which it has to pay a rollup's fee for data; 0 on any other chain. */
+  dataFeeGas: bigint;
+}
+
+/** Returns why no block can have an operation, or why no node would take it; `undefined` if one can. */
+export const faultOfBounds = (operation: UserOperation, { head, rules, dataFeeGas }: Bounds): string | undefined => {
   const { callGasLimit, verificationGasLimit, maxFeePerGas, maxPriorityFeePerGas, paymaster } = operation;
   const { verificationGasLimit: ofPaymaster = 0n, postOpGasLimit = 0n } = paymaster ?? {};
   const validation = [verificationGasLimit, operation.preVerificationGas, ofPaymaster];
@@ -33,9 +42,16 @@ export const faultOfBounds = (
   if (maxPriorityFeePerGas > maxFeePerGas) return 'maxPriorityFeePerGas is above maxFeePerGas';
   if (maxFeePerGas < head.baseFeePerGas)
     return `maxFeePerGas is below the base fee, which is ${String(head.baseFeePerGas)}`;
-  if (sum(validation) + gasToGive(sum(execution)) + BUNDLE_GAS > head.gasLimit) return 'the gas limits fit no block';
-  if (digitsOf(encodeHandleOps([operation], ZERO_ADDRESS)).length / 2 > BUNDLE_BYTES_MAX)
-    return 'the operation is too long for a transaction';
-  const least = preVerificationGas(operation);
+  const data = encodeHandleOps([operation], ZERO_ADDRESS);
+  if (digitsOf(data).length / 2 > TRANSACTION_DATA_BYTES_MAX) return 'the operation is too long for a transaction';
+  const limits = sum(validation) + gasToGive(sum(execution)) + BUNDLE_GAS;
+  const { floor } = dataGas(data, rules);
+  const gas = limits > floor ? limits : floor;
+  if (gas > head.gasLimit) return 'the gas limits fit no block';
+  const gasMax = transactionGasMax(head, rules);
+  if (gas > gasMax) return `a transaction may have ${String(gasMax)} gas here (EIP-7825), and the gas limits need more`;
+  if (gas * head.baseFeePerGas > TRANSACTION_FEE_MAX)
+    return `with these gas limits a bundle costs more than nodes take for one transaction: ${String(TRANSACTION_FEE_MAX)} wei`;
+  const least = preVerificationGas(operation, rules) + dataFeeGas;
   return operation.preVerificationGas < least ? `preVerificationGas is below ${String(least)}` : undefined;
 };

@@ -6,6 +6,7 @@ const HANDLE_OPS = '0x765e827f';
 /** `simulateHandleOp((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes),address,bytes)` */
 const SIMULATE_HANDLE_OP = '0x97b2dcb9';
 const HALF_DIGITS = 32;
+const WORD_BYTES = 32;
 
 const half = (value: bigint): string => value.toString(16).padStart(HALF_DIGITS, '0');
 
@@ -42,6 +43,9 @@ export const packedOperation = (operation: UserOperation): string =>
     { tail: bytesTail(digitsOf(paymasterAndData(operation))) },
     { tail: bytesTail(digitsOf(operation.signature)) },
   );
+
+/** Returns how many bytes an operation takes in the data of a bundle, with the offset that leads to it. */
+export const bytesInBundle = (operation: UserOperation): number => WORD_BYTES + packedOperation(operation).length / 2;
 
 /** Returns the call data of the EntryPoint that executes these operations, and gives what they pay to `beneficiary`. */
 export const encodeHandleOps = (operations: readonly UserOperation[], beneficiary: string): string =>

@@ -1,5 +1,6 @@
 import { concat, getBytes, Interface, toBeHex } from 'ethers';
 import { describe, expect, it } from '@jest/globals';
+import { FORKS, type ForkRules } from './fork-rules.ts';
 import { preVerificationGas } from './pre-verification-gas.ts';
 import type { UserOperation } from './user-operation.ts';
 
@@ -22,7 +23,8 @@ const operation: UserOperation = {
 };
 const factory = { address, data: `0x5fbfb9cf${'00'.repeat(64)}` };
 const paymaster = { address, verificationGasLimit: 0n, postOpGasLimit: 0n, data: `0x${'ab00'.repeat(50)}` };
-const gasOf = (changes: Partial<UserOperation>): number => Number(preVerificationGas({ ...operation, ...changes }));
+const gasOf = (changes: Partial<UserOperation>, rules = FORKS.london as ForkRules): number =>
+  Number(preVerificationGas({ ...operation, ...changes }, rules));
 
 const GAS = '0xffffffff';
 const PRICE = '0xffffffffffffffff';
@@ -82,5 +84,14 @@ describe('the gas that a bundle uses beyond what the EntryPoint counts', () => {
     expect(copyingOf(ofWords(240))).toBe(2_000 + 256 * 80 + 512);
     expect(copyingOf(ofWords(496))).toBe(2_000 + 512 * 80 + 2_048);
     expect(copyingOf({ callData: `0x00${ofWords(1).callData.slice(2, -2)}` })).toBe(11);
+  });
+
+  it('is what a bundle of so much data costs at least since Prague, where that is more', () => {
+    const long = { callData: `0x${words(100)}` };
+    const tokens = bundleOf(long).reduce((count, byte) => count + (byte === 0 ? 1 : 4), 0);
+    for (const rules of [FORKS.prague, FORKS.osaka]) {
+      expect(gasOf(long, rules)).toBe(21_000 + 10 * tokens);
+      expect(gasOf({}, rules)).toBe(gasOf({}));
+    }
   });
 });

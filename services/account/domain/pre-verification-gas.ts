@@ -1,10 +1,8 @@
 import { digitsOf } from './abi-encoding.ts';
+import { dataGas, type ForkRules } from './fork-rules.ts';
 import { encodeHandleOps, packedOperation } from './operation-encoding.ts';
 import type { UserOperation } from './user-operation.ts';
 
-const TRANSACTION_GAS = 21_000;
-const ZERO_BYTE_GAS = 4;
-const NON_ZERO_BYTE_GAS = 16;
 /** Its guard against reentrance, what it emits and what it does about the operation: 18,800, with a paymaster 19,200. */
 const ENTRY_POINT_GAS = 19_400;
 /** For each word of `callData`, which is copied twice: 9.1 measured. */
@@ -25,13 +23,20 @@ const FULL_PRICE = 0xffffffffffffffffn;
 
 /**
  * Returns the gas that a bundle of this operation alone uses beyond what EntryPoint v0.7 counts, so that who sends it gets
- * back what it costs. It is the same whatever its gas limits, fees and signature are, as long as that is as long.
+ * back what it costs. It is the same whatever its gas limits, fees and signature are, as long as that is as long. Where the
+ * chain has a floor for data, a bundle costs that at least: what the EntryPoint counts besides is not taken off, because an
+ * account may use less than it did in a simulation.
  */
-export const preVerificationGas = (operation: UserOperation): bigint => {
+export const preVerificationGas = (operation: UserOperation, rules: ForkRules): bigint => {
   const filled = withoutZeroBytes(operation);
-  const callData = encodeHandleOps([filled], FULL_ADDRESS);
-  return BigInt(Math.ceil(TRANSACTION_GAS + callDataGas(callData) + ENTRY_POINT_GAS + copyGas(filled)));
+  const { intrinsic, floor } = dataGas(fullBundleOf(operation), rules);
+  const executed = intrinsic + BigInt(Math.ceil(ENTRY_POINT_GAS + copyGas(filled)));
+  return executed > floor ? executed : floor;
 };
+
+/** Returns the data of a bundle of this operation alone, none of whose numbers and signatures has zero bytes. */
+export const fullBundleOf = (operation: UserOperation): string =>
+  encodeHandleOps([withoutZeroBytes(operation)], FULL_ADDRESS);
 
 const withoutZeroBytes = (operation: UserOperation): UserOperation => ({
   ...operation,
@@ -47,12 +52,6 @@ const withoutZeroBytes = (operation: UserOperation): UserOperation => ({
   },
   signature: `0x${'ff'.repeat(digitsOf(operation.signature).length / 2)}`,
 });
-
-const callDataGas = (callData: string): number => {
-  const bytes = Buffer.from(digitsOf(callData), 'hex');
-  const zeros = bytes.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0);
-  return zeros * ZERO_BYTE_GAS + (bytes.length - zeros) * NON_ZERO_BYTE_GAS;
-};
 
 /** Of what the EntryPoint copies before it begins to count. */
 const copyGas = (operation: UserOperation): number => {

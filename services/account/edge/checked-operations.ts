@@ -123,3 +123,17 @@ export const revertDataOf = ({ code, message, data }: RpcFault): string | undefi
   if (code !== REVERTED && !FAILED.test(message)) return undefined;
   return (bytes ?? '0x').toLowerCase();
 };
+
+const feeHistory = z.object({
+  gasUsedRatio: z.array(z.number()),
+  reward: z.array(z.array(z.string().regex(QUANTITY))),
+});
+
+/** Returns the median tip of the blocks that have transactions, of an answer of `eth_feeHistory`; 0 where there are none. */
+export const medianTip = (answer: unknown): bigint => {
+  const { data } = safeParse(feeHistory, answer);
+  const paid = (data?.reward ?? [])
+    .flatMap(([tip = '0x0'], block) => ((data?.gasUsedRatio[block] ?? 0) > 0 ? BigInt(tip) : []))
+    .sort((one, other) => (one < other ? -1 : Number(one > other)));
+  return paid[Math.floor(paid.length / 2)] ?? 0n;
+};

@@ -8,8 +8,8 @@ import {
   entityFold,
   forgetEntity,
   isForgotten,
-  requireNotBanned,
   setReputation,
+  takeBackOperation,
   type Entity,
   type EntityAddress,
 } from '../domain/entity.ts';
@@ -28,11 +28,6 @@ export class Entities {
 
   async of({ chainId, address }: EntityAddress): Promise<Entity> {
     return (await this.transactor.load(entityStream(chainId, address), entityFold)).state;
-  }
-
-  /** @throws Throttled within an hour of a bundle that it reverted */
-  async requireNotBanned(subject: EntityAddress): Promise<void> {
-    requireNotBanned(await this.of(subject), subject.address, this.transactor.clock.now());
   }
 
   /**
@@ -64,6 +59,10 @@ export class Entities {
     return loaded
       .filter((one) => one.transactionId !== transactionId && !ended.includes(one))
       .flatMap(({ transaction }) => transaction ?? []);
+  }
+
+  takeBack(entity: EntityAddress, transactionId: string, metadata: EventMetadata): Promise<void> {
+    return this.change(entity, metadata, (state) => takeBackOperation(state, entity, transactionId));
   }
 
   ban(entity: EntityAddress, transactionHash: string, metadata: EventMetadata): Promise<void> {

@@ -3,6 +3,8 @@ import { id, keccak256, toUtf8Bytes, zeroPadValue } from 'ethers';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { FORKS } from '../domain/fork-rules.ts';
 import { userOpHash } from '../domain/operation-hash.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
 import { execute, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
@@ -33,7 +35,8 @@ describe('the chain of operations, on anvil', () => {
     expect(same).toEqual(head);
     expect(none).toBeUndefined();
     expect(head.parentHash).toBe(before?.hash);
-    expect(await local.chain.suggestedTip()).toBeGreaterThanOrEqual(0n);
+    expect(await local.chain.tips()).toEqual({ suggested: expect.any(BigInt), paid: expect.any(BigInt) });
+    expect(await local.chain.forkRules()).toEqual(FORKS[Anvil.hardfork]);
   });
 
   it('says what is at addresses, and how far nonces are', async () => {
@@ -206,33 +209,32 @@ describe('the chain of operations, on anvil', () => {
   it('says what became of a transaction', async () => {
     const poor = randomWallet();
     const { executor, chain } = local;
+    const outcomeOf = async (raw: string) => (await chain.send(raw)).outcome;
     const before = (await chain.head()).number;
     const nonce = await chain.transactionCount(executor.address, before);
     const base = { to: poor.address, value: 1n, gasLimit: 21_000n, chainId: chain.chainId, type: 2 };
     const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n };
     const raw = await executor.signTransaction({ ...base, ...fees, nonce });
     await local.anvil.call('evm_setAutomine', false);
-    expect(await chain.send(raw)).toBe('known');
-    expect(await chain.send(raw)).toBe('known');
-    expect(await chain.send(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe(
-      'underpriced',
-    );
+    expect(await outcomeOf(raw)).toBe('known');
+    expect(await outcomeOf(raw)).toBe('known');
+    expect(await outcomeOf(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe('underpriced');
     await local.anvil.call('evm_mine');
     await local.anvil.call('evm_setAutomine', true);
-    expect(await chain.send(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe(
+    expect(await outcomeOf(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe(
       'nonce-too-low',
     );
     expect(await chain.transactionCount(executor.address, (await chain.head()).number)).toBe(nonce + 1);
     expect(await chain.transactionCount(executor.address, before)).toBe(nonce);
     await expect(chain.transactionCount(executor.address, before + 1_000_000)).rejects.toThrow(ChainUnavailable);
     const cheap = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
-    expect(await chain.send(await executor.signTransaction({ ...base, ...cheap, nonce: nonce + 1 }))).toBe(
+    expect(await outcomeOf(await executor.signTransaction({ ...base, ...cheap, nonce: nonce + 1 }))).toBe(
       'underpriced',
     );
     const broke = randomWallet();
-    expect(await chain.send(await broke.signTransaction({ ...base, ...fees, nonce: 0 }))).toBe('insufficient-funds');
+    expect(await outcomeOf(await broke.signTransaction({ ...base, ...fees, nonce: 0 }))).toBe('insufficient-funds');
     const unsigned = `0x02${keccak256(toUtf8Bytes('no transaction')).slice(2)}`;
-    expect(await chain.send(unsigned)).toBe('refused');
+    expect(await chain.send(unsigned)).toMatchObject({ outcome: 'refused', words: expect.stringMatching(/./) });
   });
 
   it('is unavailable once it is closed', async () => {

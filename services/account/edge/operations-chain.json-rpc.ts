@@ -8,7 +8,10 @@ import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
 import { NoAnswer, type CallOutcome, type RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from '../../../shared/chain/json-rpc-endpoints.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import { KeptValues } from '../../../shared/primitives/kept-values.ts';
 import { ACCOUNT_RUNTIME_CODE } from '../domain/account-proxy-code.ts';
+import type { ForkRules } from '../domain/fork-rules.ts';
 import { failedOperationOf } from '../domain/revert-reason.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import {
@@ -20,8 +23,11 @@ import {
   checkNumber,
   checkReceipt,
   checkWord,
+  medianTip,
   revertDataOf,
 } from './checked-operations.ts';
+import { dataFeeCall, NO_DATA_FEE, readDataFee, type DataFee } from './data-fees.ts';
+import { FORK_PROBES, rulesShownBy } from './fork-probes.ts';
 import { INCLUSION_TOPICS, inclusionsOf } from './operation-inclusions.ts';
 import type {
   AccountState,
@@ -29,9 +35,10 @@ import type {
   OperationInclusion,
   OperationsBlock,
   OperationsChain,
-  SendOutcome,
+  SendAnswer,
   Simulation,
   SimulationRequest,
+  Tips,
   TransactionReceipt,
 } from './operations-chain.ts';
 import { sendOutcome } from './send-outcome.ts';
@@ -42,6 +49,12 @@ const BALANCE_OF = '0x70a08231';
 /** `getNonce(address,uint192)` */
 const GET_NONCE = '0x35567e1a';
 const ACCOUNT_CODE = `0x${ACCOUNT_RUNTIME_CODE}`;
+
+/** Blocks whose tips are looked at, and the percentile of each. */
+const TIP_BLOCKS = 20;
+const MEDIAN = 50;
+/** A chain goes to another fork once a year. */
+const RULES_KEPT_MS = 60_000;
 
 const quantity = (value: number): string => `0x${value.toString(16)}`;
 const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
@@ -58,6 +71,7 @@ export class JsonRpcOperationsChain implements OperationsChain {
   private readonly contracts: OperationsContracts;
   private readonly endpoints: JsonRpcEndpoints;
   private readonly reader: JsonRpcChainReader;
+  private readonly rules = new KeptValues<Promise<ForkRules>>(systemClock, { max: 1, keptMs: RULES_KEPT_MS });
 
   constructor(
     {
@@ -99,10 +113,39 @@ export class JsonRpcOperationsChain implements OperationsChain {
     return inclusionsOf(await this.logs(from, to));
   }
 
-  suggestedTip(): Promise<bigint> {
+  tips(): Promise<Tips> {
     return this.endpoints.ask('the tip', async (endpoint) => {
-      const [answer] = await endpoint.call([{ method: 'eth_maxPriorityFeePerGas', params: [] }]);
-      return checkAmount(answer, 'the tip');
+      const [suggested, history] = await endpoint.tryCall([
+        { method: 'eth_maxPriorityFeePerGas', params: [] },
+        { method: 'eth_feeHistory', params: [quantity(TIP_BLOCKS), 'latest', [MEDIAN]] },
+      ]);
+      if (!suggested || 'error' in suggested)
+        throw new NoAnswer({ kind: 'other' }, suggested?.error.message ?? 'no answer about the tip');
+      // Some nodes have no history of fees.
+      const paid = history && 'result' in history ? medianTip(history.result) : 0n;
+      return { suggested: checkAmount(suggested.result, 'the tip'), paid };
+    });
+  }
+
+  forkRules(): Promise<ForkRules> {
+    const kept = this.rules.get('');
+    if (kept) return kept;
+    const asked = this.endpoints.ask('the fork', async (endpoint) => rulesShownBy(await endpoint.tryCall(FORK_PROBES)));
+    this.rules.set('', asked, systemClock.elapsed());
+    asked.catch(() => {
+      this.rules.delete('');
+    });
+    return asked;
+  }
+
+  async dataFee(data: string): Promise<DataFee> {
+    const { layerBelow } = await this.forkRules();
+    if (layerBelow === undefined) return NO_DATA_FEE;
+    return this.endpoints.ask('the fee for data', async (endpoint) => {
+      const [outcome] = await endpoint.tryCall([dataFeeCall(layerBelow, data, this.entryPoint)]);
+      const fee = readDataFee(layerBelow, outcome);
+      if (fee) return fee;
+      throw new NoAnswer({ kind: 'other' }, `the oracle of the fee for data (${layerBelow}) does not answer`);
     });
   }
 
@@ -174,13 +217,16 @@ export class JsonRpcOperationsChain implements OperationsChain {
     });
   }
 
-  send(rawTransaction: string): Promise<SendOutcome> {
+  send(rawTransaction: string): Promise<SendAnswer> {
     const transactionHash = `0x${hash('keccak-256', Buffer.from(rawTransaction.slice(2), 'hex'), 'hex')}`;
     return this.endpoints.ask('a transaction', async (endpoint) => {
       const [outcome] = await endpoint.tryCall([{ method: 'eth_sendRawTransaction', params: [rawTransaction] }]);
-      if (outcome && 'error' in outcome) return sendOutcome(outcome.error.message);
+      if (outcome && 'error' in outcome) {
+        const words = outcome.error.message;
+        return { outcome: sendOutcome(words), words };
+      }
       if (outcome?.result !== transactionHash) throw new InvalidAnswer('the hash is of another transaction');
-      return 'known';
+      return { outcome: 'known', words: '' };
     });
   }
 

@@ -1,4 +1,6 @@
+import type { ForkRules } from '../domain/fork-rules.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
+import type { DataFee } from './data-fees.ts';
 
 /** A block, as far as it is used here. */
 export interface OperationsBlock {
@@ -82,6 +84,19 @@ export type SendOutcome =
   | 'insufficient-funds'
   | 'refused';
 
+/** Wei a gas, above the base fee. */
+export interface Tips {
+  suggested: bigint;
+  /** 0 where blocks have no transactions, or the node does not say. */
+  paid: bigint;
+}
+
+export interface SendAnswer {
+  outcome: SendOutcome;
+  /** What the node said, in one line; empty where it took it. */
+  words: string;
+}
+
 export interface AccountState {
   wei: bigint;
   hasCode: boolean;
@@ -109,8 +124,15 @@ export interface OperationsChain {
   blocks(numbers: readonly number[]): Promise<(OperationsBlock | undefined)[]>;
   /** `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order. */
   inclusions(from: number, to: number): Promise<OperationInclusion[]>;
-  /** `eth_maxPriorityFeePerGas` */
-  suggestedTip(): Promise<bigint>;
+  /** `eth_maxPriorityFeePerGas`, and the median of what the newest blocks with transactions were paid (`eth_feeHistory`). */
+  tips(): Promise<Tips>;
+  /** What its fork makes transactions pay and refuses, as the node shows by what it charges and executes. */
+  forkRules(): Promise<ForkRules>;
+  /**
+   * `eth_call` of a rollup's oracle: what a transaction to the EntryPoint with this data pays for it to the layer below. Nothing
+   * is asked, and nothing paid, on any other chain.
+   */
+  dataFee(data: string): Promise<DataFee>;
   /** In the order asked for. */
   accounts(addresses: readonly string[]): Promise<AccountState[]>;
   /**
@@ -125,7 +147,7 @@ export interface OperationsChain {
   /** Runs `handleOps` of the whole bundle, and measures its gas. */
   tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial>;
   /** `eth_sendRawTransaction` */
-  send(rawTransaction: string): Promise<SendOutcome>;
+  send(rawTransaction: string): Promise<SendAnswer>;
   /**
    * `eth_getTransactionCount` after a block: the nonce that is next. Of the newest block a node may answer what was, or count
    * what no block has.

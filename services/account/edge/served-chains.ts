@@ -3,7 +3,10 @@ import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
+import type { ForkRules } from '../domain/fork-rules.ts';
+import { fullBundleOf, preVerificationGas } from '../domain/pre-verification-gas.ts';
 import { preparedChainFold, type PreparedChain } from '../domain/prepared-chain.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
 import { GasEstimator, type Simulations } from './gas-estimator.ts';
 import { GatheredRequests } from './gathered-requests.ts';
 import type { AccountState, OperationsBlock, OperationsChain } from './operations-chain.ts';
@@ -19,6 +22,7 @@ const IMPLEMENTATIONS_MAX = 50;
 const GWEI = 10n ** 9n;
 /** Of a suggested tip: nobody's money is spent on a node's whim. */
 export const SUGGESTED_TIP_MAX = 3n * GWEI;
+const DATA_FEE_MARGIN_PERCENT = 125n;
 /** Wei a gas, where the settings name none. */
 const FEE_CAP = 500n * GWEI;
 
@@ -26,6 +30,9 @@ export interface ChainNow {
   head: OperationsBlock;
   /** As the node suggests it. */
   tip: bigint;
+  /** What recent blocks were paid, if that is more: whoever offers more gains, or loses, what nobody asked for. */
+  tipMax: bigint;
+  rules: ForkRules;
 }
 
 /** A chain on which operations are sent. */
@@ -70,6 +77,26 @@ export class ServedChain {
     return asked;
   }
 
+  /**
+   * Returns the gas with which an operation pays what a rollup takes for its data, at the price that it pays a gas now; 0 on any
+   * other chain. @throws ChainUnavailable
+   */
+  async dataFeeGas(operation: UserOperation): Promise<bigint> {
+    const { head, tip, rules } = await this.now();
+    if (rules.layerBelow === undefined) return 0n;
+    const { gas, wei } = await this.operations.dataFee(fullBundleOf(operation));
+    const offered = head.baseFeePerGas + (operation.maxPriorityFeePerGas || tip);
+    const most = operation.maxFeePerGas || offered;
+    const price = (offered < most ? offered : most) || 1n;
+    return gas + (wei + price - 1n) / price;
+  }
+
+  /** `preVerificationGas`, and more than the fee for data is now: until the operation is sent it may rise. @throws ChainUnavailable */
+  async preVerificationGas(operation: UserOperation): Promise<bigint> {
+    const [{ rules }, dataFeeGas] = await Promise.all([this.now(), this.dataFeeGas(operation)]);
+    return preVerificationGas(operation, rules) + (dataFeeGas * DATA_FEE_MARGIN_PERCENT) / 100n;
+  }
+
   /** Returns what operations are sent with. @throws Refusal dependency_unavailable until the chain is prepared */
   async preparation(): Promise<PreparedChain> {
     const { chainId, paymaster } = this.settings;
@@ -83,8 +110,13 @@ export class ServedChain {
   }
 
   private async ask(): Promise<ChainNow> {
-    const [head, tip] = await Promise.all([this.operations.head(), this.operations.suggestedTip()]);
-    return { head, tip };
+    const { operations } = this;
+    const [head, { suggested, paid }, rules] = await Promise.all([
+      operations.head(),
+      operations.tips(),
+      operations.forkRules(),
+    ]);
+    return { head, tip: suggested, tipMax: paid > suggested ? paid : suggested, rules };
   }
 }
 

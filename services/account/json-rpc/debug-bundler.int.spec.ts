@@ -69,6 +69,7 @@ describe('debug_bundler_*', () => {
     await sends.anvil.call('anvil_setCode', copy, await sends.anvil.call('eth_getCode', ours, 'latest'));
     const word = `0x${copy.slice(2).toLowerCase().padStart(64, '0')}`;
     await sends.anvil.call('anvil_setStorageAt', one.address, IMPLEMENTATION_SLOT, word);
+    await clear();
     return one;
   };
 
@@ -77,9 +78,11 @@ describe('debug_bundler_*', () => {
     expect(await mempool()).toEqual([rpc.form(first), rpc.form(second)]);
     await sends.mine(2);
     expect(await transactionOf(first)).toBeNull();
-    const transactionHash = await sendBundle();
-    expect(transactionHash).toMatch(/^0x[0-9a-f]{64}$/);
-    for (const one of [first, second]) expect(await includedBy(one)).toMatchObject({ transactionHash });
+    for (const one of [first, second]) {
+      const transactionHash = await sendBundle();
+      expect(transactionHash).toMatch(/^0x[0-9a-f]{64}$/);
+      expect(await includedBy(one)).toMatchObject({ transactionHash });
+    }
     expect(await mempool()).toEqual([]);
     expect(await sendBundle()).toBeNull();
   });

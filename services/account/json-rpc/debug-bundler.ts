@@ -103,6 +103,8 @@ export class DebugBundler {
     const { chainId } = chain.settings;
     const reputations: RpcResult<'debug_bundler_dumpReputation'> = [];
     for (const [address, seen] of await this.seenOf(chainId)) {
+      // Callers are counted in the same way, and are no entities of ERC-7562.
+      if (!address.startsWith('0x')) continue;
       const entity = await entities.of({ chainId, address });
       const { opsSeen, opsIncluded } = entity.reputation ?? { opsSeen: 0, opsIncluded: 0 };
       reputations.push({

@@ -11,11 +11,12 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import { userOpHash } from '../domain/operation-hash.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
-import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
+import { idOfOperation } from '../domain/transaction.ts';
+import { maxCostOf, nonceOf, type UserOperation } from '../domain/user-operation.ts';
 import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 import { contractCode } from '../prepare-chain/contracts.ts';
 import { RpcUnderTest, type OwnedAccount } from '../testing/rpc-under-test.ethers.ts';
-import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
+import { SendsUnderTest, type Sender } from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const ETHER = 10n ** 18n;
@@ -33,7 +34,7 @@ const OWNER_SLOT = `0x${'0'.repeat(64)}`;
 const word = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 const quantity = (value: bigint | number): string => `0x${value.toString(16)}`;
 
-describe('operations that are not known to behave', () => {
+describe('operations that were not signed here', () => {
   let sends: SendsUnderTest;
   let rpc: RpcUnderTest;
   let copy: string;
@@ -48,15 +49,21 @@ describe('operations that are not known to behave', () => {
   afterAll(() => sends.stop());
   beforeEach(() => sends.anvil.call('evm_setAutomine', true));
 
+  const idOf = (operation: UserOperation) => idOfOperation(Anvil.chainId, sends.prepared.entryPoint, hashOf(operation));
   const hashOf = (operation: UserOperation) => userOpHash(operation, sends.prepared.entryPoint, Anvil.chainId);
   const contract = async (code: string): Promise<string> => {
     const { address } = randomWallet();
     await sends.anvil.call('anvil_setCode', address, code);
     return address;
   };
-  const setSlot = ({ address }: OwnedAccount, slot: string, held: string) =>
-    sends.anvil.call('anvil_setStorageAt', address, slot, word(held));
-  const runs = (account: OwnedAccount, implementation: string) => setSlot(account, IMPLEMENTATION_SLOT, implementation);
+  const runs = ({ address }: OwnedAccount, implementation: string) =>
+    sends.anvil.call('anvil_setStorageAt', address, IMPLEMENTATION_SLOT, word(implementation));
+  /** Whether each bundle that a block has succeeded, in the order of their blocks. */
+  const minedBundles = async (): Promise<unknown[]> => {
+    const executor = executorStream(Anvil.chainId, sends.prepared.executors[0] ?? '');
+    const events = await sends.foundation.eventStore.read(executor);
+    return events.filter(({ type }) => type === 'BundleMined').map(({ data }) => data['success']);
+  };
   /** An account of ours that its owner has given other code. */
   const upgraded = async (): Promise<OwnedAccount> => {
     const account = await rpc.deployed();
@@ -98,14 +105,18 @@ describe('operations that are not known to behave', () => {
     return checksumAddress((contractAddress as string).slice(2));
   };
   /** Waits until these bundles, and no others, are signed of these operations, and sent. Blocks come one by one. */
-  const bundled = async (operations: readonly UserOperation[], expected: readonly (readonly UserOperation[])[]) => {
-    const wanted = expected.map((bundle) => bundle.map(hashOf));
-    await eventually(
-      async () => (await rpc.bundlesOf(operations)).length >= wanted.length,
-      HAPPENS_WITHIN_MS,
-      `there must be ${String(wanted.length)} bundles`,
+  const bundled = (operations: readonly UserOperation[], expected: readonly (readonly UserOperation[])[]) =>
+    bundledIds(
+      operations.map(idOf),
+      expected.map((bundle) => bundle.map(idOf)),
     );
-    expect(await rpc.bundlesOf(operations)).toEqual(wanted);
+  const bundledIds = async (ids: readonly string[], expected: readonly (readonly string[])[]) => {
+    await eventually(
+      async () => (await rpc.bundlesOf(ids)).length >= expected.length,
+      HAPPENS_WITHIN_MS,
+      `there must be ${String(expected.length)} bundles`,
+    );
+    expect(await rpc.bundlesOf(ids)).toEqual(expected);
     await eventually(() => rpc.nodeHasNewestBundle(), HAPPENS_WITHIN_MS, 'the node must have the newest bundle');
   };
   /** A bundle that no block has yet, so that what follows waits. */
@@ -116,80 +127,92 @@ describe('operations that are not known to behave', () => {
     await bundled([first], [[first]]);
     return first;
   };
+  /** A transaction that the vault signs. @returns its id */
+  const sent = async (sender: Sender): Promise<string> => {
+    const { status, body } = await sends.send(sender);
+    expect(status).toBe(201);
+    return body['id'] as string;
+  };
 
   describe('have bundles of their own', () => {
-    it('one at a time, and ours come first in between, which share theirs', async () => {
-      const ours = [await rpc.deployed(), await rpc.deployed(), await rpc.deployed()] as const;
-      const [a, b, c] = [operation(ours[0], 1), operation(ours[1], 1), operation(ours[2], 1)];
-      const [one, two] = [operation(await upgraded(), 1), operation(await upgraded(), 1)];
-      const later = operation(ours[0], 2);
-      const all = [a, b, c, one, two, later];
+    it('one at a time, and what the vault signed comes first in between, and shares its bundle', async () => {
+      const senders = await Promise.all([1, 2, 3].map(() => sends.sender(rpc.app)));
+      const [one, two] = [operation(await rpc.deployed(), 1), operation(await rpc.deployed(), 1)];
       await busy();
-      await accepted(a, one, b, two, c);
+      await accepted(one, two);
+      const ours = [];
+      for (const sender of senders) ours.push(await sent(sender));
+      const ids = [...ours, ...[one, two].map(idOf)];
       await sends.mine(1);
-      await bundled(all, [[a, b, c]]);
+      await bundledIds(ids, [ours]);
       await sends.mine(1);
-      await bundled(all, [[a, b, c], [one]]);
-      await accepted(later);
+      await bundledIds(ids, [ours, [idOf(one)]]);
+      const [first] = senders;
+      if (!first) throw new Error('there are three');
+      const later = await sent(first);
       await sends.mine(1);
-      await bundled(all, [[a, b, c], [one], [later]]);
+      await bundledIds([...ids, later], [ours, [idOf(one)], [later]]);
       await sends.mine(1);
-      await bundled(all, [[a, b, c], [one], [later], [two]]);
-      await included(...all);
+      await bundledIds([...ids, later], [ours, [idOf(one)], [later], [idOf(two)]]);
+      await included(one, two);
     });
 
-    it('although they were of ours when they were accepted', async () => {
-      const [changed, ours] = [await rpc.deployed(), await rpc.deployed()];
-      const all = [operation(changed, 1), operation(ours, 1), operation(ours, 2)] as const;
-      await busy();
-      await accepted(...all);
-      await runs(changed, copy);
-      await sends.mine(1);
-      await bundled(all, [[all[0]]]);
-      await sends.mine(1);
-      await bundled(all, [[all[0]], [all[1], all[2]]]);
-      await included(...all);
-    });
-
-    it('where only the paymaster or the factory is of others, and a deploying one comes before what needs it', async () => {
+    it('each, whatever their factory and paymaster are', async () => {
       const payer = await paymaster(ETHER);
-      const [sponsored, ours] = [await rpc.deployed(), await rpc.deployed()];
-      const made = rpc.account(await foreignFactory());
+      const [account, sponsored] = [await rpc.deployed(), await rpc.deployed()];
       const fresh = rpc.account();
-      for (const { address } of [made, fresh]) await sends.fund(address, ETHER);
+      await sends.fund(fresh.address, ETHER);
       const all = [
+        operation(account, 1),
+        operation(account, 2),
         operation(sponsored, 1, { paymaster: payer }),
-        operation(made, 1, { factory: made.factory }),
-        operation(ours, 1),
         operation(fresh, 1, { factory: fresh.factory }),
-        operation(ours, 2),
-      ] as const;
+      ];
       await busy();
       await accepted(...all);
-      await sends.mine(1);
-      await bundled(all, [[all[0]]]);
-      await sends.mine(1);
-      await bundled(all, [[all[0]], [all[2], all[3], all[4]]]);
-      await sends.mine(1);
-      await bundled(all, [[all[0]], [all[2], all[3], all[4]], [all[1]]]);
+      for (const [at] of all.entries()) {
+        await sends.mine(1);
+        await bundled(
+          all,
+          all.slice(0, at + 1).map((one) => [one]),
+        );
+      }
       await included(...all);
     });
   });
 
   describe('are few:', () => {
-    it('four of a sender, while those of ours are not counted', async () => {
-      const [foreign, ours] = [await upgraded(), await rpc.deployed()];
+    it('four of a sender, also of our factory, which has to cover them all', async () => {
+      const [account, poor] = [await rpc.deployed(), await rpc.deployed()];
       await sends.anvil.call('evm_setAutomine', false);
-      const theirs = [1, 2, 3].map((key) => operation(foreign, key));
-      await accepted(...theirs, operation(foreign, 4));
-      await accepted(...Array.from({ length: 12 }, (_, key) => operation(ours, key + 1)));
-      const fifth = operation(foreign, 5);
-      await refused(fifth, foreign.address);
+      const all = [1, 2, 3, 4].map((key) => operation(account, key));
+      await accepted(...all);
+      const fifth = operation(account, 5);
+      await refused(fifth, account.address);
       // Another one of a nonce takes the place of the first.
-      const raised = operation(foreign, 4, { maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: 2n * GWEI });
+      const raised = operation(account, 4, { maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: 2n * GWEI });
       await accepted(raised);
-      await included(...theirs, raised);
+      await sends.fund(poor.address, 2n * maxCostOf(fifth));
+      const covered = [1, 2].map((key) => operation(poor, key));
+      await accepted(...covered);
+      expect(await rpc.send(operation(poor, 3))).toMatchObject({
+        error: { code: -32500, message: expect.stringMatching(/^AA21 .* all that it has pending$/) },
+      });
+      await included(...all.slice(0, 3), raised, ...covered);
       await accepted(fifth);
+    });
+
+    it('sixty-four of a caller, however many accounts they are of', async () => {
+      const caller = await RpcUnderTest.start(sends);
+      const accounts = await Promise.all(Array.from({ length: 17 }, () => rpc.deployed()));
+      await sends.anvil.call('evm_setAutomine', false);
+      const all = accounts.flatMap((account) => [1, 2, 3, 4].map((key) => operation(account, key)));
+      for (const one of all.slice(0, 64)) expect(await caller.send(one)).toMatchObject({ result: hashOf(one) });
+      for (const one of all.slice(64)) expect(await caller.send(one)).toMatchObject({ error: { code: THROTTLED } });
+      const [another] = all.slice(64);
+      if (!another) throw new Error('there are more');
+      await accepted(another);
+      await included(...all.slice(0, 64), another);
     });
 
     it('ten of a factory, and ten of a paymaster, whose deposit has to cover them all', async () => {
@@ -284,14 +307,8 @@ describe('operations that are not known to behave', () => {
         }),
       );
       await rpc.receipt(hashOf(one));
-      const executor = executorStream(Anvil.chainId, sends.prepared.executors[0] ?? '');
       await eventually(
-        async () => {
-          const mined = (await sends.foundation.eventStore.read(executor)).findLast(
-            ({ type }) => type === 'BundleMined',
-          );
-          return mined?.data['success'] === false;
-        },
+        async () => (await minedBundles()).at(-1) === false,
         HAPPENS_WITHIN_MS,
         'our bundle must be reverted',
       );
@@ -299,36 +316,36 @@ describe('operations that are not known to behave', () => {
       expect(await bansOf(foreign.address)).toBe(0);
     });
 
-    it('go on at once where the account is ours', async () => {
-      const [ours, other] = [await rpc.deployed(), await rpc.deployed()];
-      const all = [operation(ours, 1), operation(ours, 2), operation(other, 1)] as const;
+    it('bring nothing on an account whose key the vault has', async () => {
+      const sender = await sends.sender(rpc.app);
+      await sends.until(sender, await sent(sender), 'included', 'final');
       await sends.anvil.call('evm_setAutomine', false);
-      await accepted(all[0]);
-      await bundled(all, [[all[0]]]);
-      await accepted(all[1], all[2]);
-      await reverts(all[0], () => setSlot(ours, OWNER_SLOT, other.owner.address));
-      await banned(ours.address);
-      await setSlot(ours, OWNER_SLOT, ours.owner.address);
-      await included(...all);
+      const id = await sent(sender);
+      await bundledIds([id], [[id]]);
+      const owner = await sends.anvil.call('eth_getStorageAt', sender.address, OWNER_SLOT, 'latest');
+      await sends.anvil.call('anvil_setStorageAt', sender.address, OWNER_SLOT, word(randomWallet().address));
+      await sends.mine(1);
+      await eventually(async () => (await minedBundles()).includes(false), HAPPENS_WITHIN_MS, 'it must be reverted');
+      await sends.anvil.call('anvil_setStorageAt', sender.address, OWNER_SLOT, owner);
+      await sends.anvil.call('evm_setAutomine', true);
+      await sends.until(sender, id, 'included', 'final');
+      expect(await bansOf(sender.address)).toBe(0);
     });
 
-    it('are taken again after an hour, and those of ours share bundles as before', async () => {
+    it('are taken again after an hour', async () => {
       const [now, before] = [await rpc.deployed(), await rpc.deployed()];
       const revertedAt = async ({ address }: OwnedAccount, time: number) => {
         const data = { chainId: Anvil.chainId, address, transactionHash: `0x${'1'.repeat(64)}` };
         const event = anEvent({ type: 'EntityBanned', data, time });
-        await sends.foundation.eventStore.append(entityStream(Anvil.chainId, address), -1, [event]);
+        const stream = entityStream(Anvil.chainId, address);
+        await sends.foundation.eventStore.append(stream, (await sends.typesOf(stream)).length - 1, [event]);
       };
       await revertedAt(now, Date.now() - HOUR_MS + 60_000);
       await revertedAt(before, Date.now() - HOUR_MS);
       await refused(operation(now, 1), now.address);
-      const other = await rpc.deployed();
-      const taken = [1, 2, 3, 4, 5].map((key) => operation(before, key));
-      const ours = [1, 2].map((key) => operation(other, key));
-      await busy();
-      await accepted(...taken, ...ours);
-      await included(...taken, ...ours);
-      await bundled([...taken, ...ours], [[...taken, ...ours]]);
+      const taken = [1, 2, 3, 4].map((key) => operation(before, key));
+      await accepted(...taken);
+      await included(...taken);
     });
   });
 

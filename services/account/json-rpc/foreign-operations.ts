@@ -1,15 +1,16 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
 import type { PreparedChain } from '../domain/prepared-chain.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
 import type { Entities } from '../edge/entities.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
-import { RpcError } from './rpc-error.ts';
-import { isOurAccount } from './validated-operations.ts';
+import type { RpcContext } from './rpc-context.ts';
+import { RpcError, validationRefused } from './rpc-error.ts';
 
 const OF_SENDER_MAX = 4;
 const OF_OTHERS_MAX = 10;
+const OF_CALLER_MAX = 64;
 
 interface Admission {
   transactionId: string;
@@ -17,41 +18,65 @@ interface Admission {
   prepared: PreparedChain;
 }
 
-/** What is not known to behave may have few operations pending: senders, factories and paymasters that are not ours. */
+/**
+ * Whoever has the key of an account may do with it what he likes while its operations wait, whatever its code is. So each
+ * sender, factory and paymaster has few pending, and can pay for all of them; and each caller, who may have many accounts.
+ */
 export class ForeignOperations {
   constructor(private readonly entities: Entities) {}
 
-  /** @throws Throttled, RpcError */
+  /**
+   * @returns what takes it back where the operation is refused for another reason
+   * @throws Throttled, RpcError
+   */
   async admit(
-    chain: ServedChain,
     { transactionId, operation, prepared }: Admission,
-    metadata: EventMetadata,
-  ): Promise<void> {
+    { chain, caller, metadata }: Pick<RpcContext, 'chain' | 'caller' | 'metadata'>,
+  ): Promise<() => Promise<void>> {
     const { chainId, accountFactory } = chain.settings;
-    const { sender, factory, paymaster } = operation;
+    const { sender, nonce, factory, paymaster } = operation;
     const foreignFactory = factory?.address === accountFactory ? undefined : factory?.address;
     const foreignPaymaster = paymaster?.address === prepared.paymaster ? undefined : paymaster?.address;
-    const [isOurs] = await Promise.all([
-      isOurAccount(chain, operation),
-      this.entities.requireNotBanned({ chainId, address: sender }),
-    ]);
-    if (isOurs && foreignPaymaster === undefined) return;
-    const admitted = (address: string, pendingMax: number): Promise<Transaction[]> =>
-      this.entities.admit(
-        { chainId, address },
-        { transactionId, nonce: operation.nonce, sender, pendingMax },
-        metadata,
-      );
-    await admitted(sender, OF_SENDER_MAX);
-    if (foreignFactory !== undefined) await admitted(foreignFactory, OF_OTHERS_MAX);
-    if (foreignPaymaster === undefined) return;
-    const others = await admitted(foreignPaymaster, OF_OTHERS_MAX);
-    await requireDeposit(chain, foreignPaymaster, [
-      maxCostOf(operation),
-      ...others.map(({ submission }) => BigInt(submission.maxCostWei)),
-    ]);
+    const counted: string[] = [];
+    const takeBack = async () => {
+      for (const address of counted) await this.entities.takeBack({ chainId, address }, transactionId, metadata);
+    };
+    const admitted = (address: string, pendingMax: number): Promise<Transaction[]> => {
+      counted.push(address);
+      return this.entities.admit({ chainId, address }, { transactionId, nonce, sender, pendingMax }, metadata);
+    };
+    try {
+      // First, because another caller may have the same operation: all that comes after is the same for both.
+      await admitted(holderKey(caller), OF_CALLER_MAX);
+      const ofSender = await admitted(sender, OF_SENDER_MAX);
+      if (paymaster === undefined) await requireFunds(chain, operation, ofSender);
+      if (foreignFactory !== undefined) await admitted(foreignFactory, OF_OTHERS_MAX);
+      if (foreignPaymaster !== undefined) {
+        const others = await admitted(foreignPaymaster, OF_OTHERS_MAX);
+        const costs = others.map(({ submission }) => BigInt(submission.maxCostWei));
+        await requireDeposit(chain, foreignPaymaster, [maxCostOf(operation), ...costs]);
+      }
+      return takeBack;
+    } catch (error) {
+      await takeBack();
+      throw error;
+    }
   }
 }
+
+/** An account covers all that it has pending and pays for itself. @throws RpcError */
+const requireFunds = async (
+  chain: ServedChain,
+  operation: UserOperation,
+  pending: readonly Transaction[],
+): Promise<void> => {
+  const own = pending.filter(({ submission }) => submission.operation.paymaster === null);
+  const costs = own.map(({ submission }) => BigInt(submission.maxCostWei));
+  const [account] = await chain.accounts.ask([operation.sender]);
+  const sum = costs.reduce((all, wei) => all + wei, maxCostOf(operation));
+  if (account && sum <= account.wei + account.depositWei) return;
+  throw validationRefused("AA21 the account's balance does not cover all that it has pending", '0x', undefined);
+};
 
 /** The deposit of a paymaster covers all that it has pending. @throws RpcError */
 const requireDeposit = async (chain: ServedChain, paymaster: string, costs: readonly bigint[]): Promise<void> => {

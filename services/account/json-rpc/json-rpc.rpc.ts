@@ -6,6 +6,7 @@ import { Implements, type ParsedRequest } from '../../../shared/edge/implements.
 import { holderKey } from '../../../shared/auth/holder-key.ts';
 import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { App } from '../domain/app.ts';
 import { Sponsors } from '../edge/sponsors.ts';
 import { failureOf, readBody, type Asked } from './read-body.ts';
@@ -17,6 +18,11 @@ type RpcHttpRequest = ParsedRequest<typeof rpc>;
 
 const STORING_METHODS = ['eth_sendUserOperation', 'pm_getPaymasterData'];
 const stores = (asked: Asked): boolean => 'request' in asked && STORING_METHODS.includes(asked.request.method);
+
+interface CallContext extends Pick<RpcHttpRequest, 'caller' | 'context'> {
+  ended: AbortSignal;
+  isAlone: boolean;
+}
 
 @Controller()
 export class JsonRpc {
@@ -38,7 +44,10 @@ export class JsonRpc {
       context.callerIsKnown();
       await this.limits.countBytes(holderKey(caller), body?.length ?? 0);
     }
-    const answers = await Promise.all(all.map((asked) => this.answerOne(asked, apps, { caller, context })));
+    const ended = context.ended();
+    const answers = await Promise.all(
+      all.map((asked) => this.answerOne(asked, apps, { caller, context, ended, isAlone: !isArray })),
+    );
     const [first] = answers;
     if (isArray || !first) return answers;
     return first;
@@ -66,16 +75,18 @@ export class JsonRpc {
   private async answerOne(
     asked: Asked,
     apps: ReadonlyMap<string, App>,
-    { caller, context }: Pick<RpcHttpRequest, 'caller' | 'context'>,
+    { caller, context, ended, isAlone }: CallContext,
   ): Promise<RpcResponse> {
     if ('failure' in asked) return asked.failure;
     const { id = null, apiKey } = asked.request;
     const app = apps.get(apiKey);
     try {
       if (!app) throw new Error('the app of a request is missing');
-      const result = await this.methods.call(asked.request, { app, caller, metadata: context.metadata });
+      const result = await this.methods.call(asked.request, { app, caller, metadata: context.metadata, ended });
       return { jsonrpc: '2.0', id, result };
     } catch (error) {
+      // Of an array, the others are answered.
+      if (isAlone && error instanceof Refusal && error.code === 'rate_limited') throw error;
       return failureOf(id, rpcErrorOf(error) ?? this.internal(error, context.requestId));
     }
   }

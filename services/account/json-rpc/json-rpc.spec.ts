@@ -23,7 +23,8 @@ const post = async (text: string | Buffer, query = '', headers: Record<string, s
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
     body: text,
   });
-  return { status: answer.status, headers: answer.headers, body: await answer.json() };
+  const answered = await answer.text();
+  return { status: answer.status, headers: answer.headers, text: answered, body: JSON.parse(answered) as unknown };
 };
 const ask = (body: unknown, query = '') => post(JSON.stringify(body), query);
 const request = (changes: object = {}) => ({
@@ -36,6 +37,11 @@ describe('a body of /rpc', () => {
     for (const id of [1, 'a', null, '', 0, 1.5, { a: [1] }, [2], true]) {
       const { status, body } = await ask(request({ id }));
       expect({ status, body }).toEqual({ status: 200, body: { jsonrpc: '2.0', id, result: '0x9b4' } });
+    }
+    for (const id of ['12345678901234567890', '-0', '1.0', '1e3', '[{"id":1.50}]', '{"id":12345678901234567890}']) {
+      const text = JSON.stringify(request({ id: 0 })).replace('"id":0', `"id": ${id}`);
+      expect((await post(text)).text).toContain(`"id":${id},`);
+      expect((await post(`[${text}]`)).text).toContain(`"id":${id},`);
     }
     expect((await ask(request({ id: undefined }))).body).toEqual({ jsonrpc: '2.0', id: null, result: '0x9b4' });
   });

@@ -1,33 +1,41 @@
 import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
-import { preVerificationGas } from '../domain/pre-verification-gas.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
+import type { CountedSimulations } from '../edge/counted-simulations.ts';
 import type { EstimationRequest, GasLimits } from '../edge/gas-estimator.ts';
-import type { ServedChain } from '../edge/served-chains.ts';
 import { quantityOf, readOperation, readStateOverride } from './operation-numbers.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { RpcContext } from './rpc-context.ts';
 
+type AskedBy = Pick<RpcContext, 'chain' | 'caller' | 'ended'>;
+
 /** Finds the gas of operations that clients made. */
 export class OperationEstimates {
+  constructor(private readonly simulations: CountedSimulations) {}
+
   async estimate(
     { userOperation, stateOverride }: RpcParams<'eth_estimateUserOperationGas'>,
-    { chain }: Pick<RpcContext, 'chain'>,
+    context: AskedBy,
   ): Promise<RpcResult<'eth_estimateUserOperationGas'>> {
     const operation = readOperation(userOperation);
-    const overridden = stateOverride && { stateOverride: readStateOverride(stateOverride) };
-    const limits = await this.limitsOf(chain, { operation, ...overridden });
+    const overridden = stateOverride && { stateOverride: readStateOverride(stateOverride), isOverridden: true };
+    const [limits, preVerificationGas] = await Promise.all([
+      this.limitsOf({ operation, ...overridden }, context),
+      context.chain.preVerificationGas(operation),
+    ]);
     return {
       callGasLimit: quantityOf(limits.callGasLimit),
       verificationGasLimit: quantityOf(limits.verificationGasLimit),
-      preVerificationGas: quantityOf(preVerificationGas(operation)),
+      preVerificationGas: quantityOf(preVerificationGas),
       ...(operation.paymaster && { paymasterVerificationGasLimit: quantityOf(limits.paymasterVerificationGasLimit) }),
     };
   }
 
   /** @throws RpcError */
-  async limitsOf(chain: ServedChain, request: EstimationRequest): Promise<GasLimits> {
+  async limitsOf(request: EstimationRequest, { chain, caller, ended }: AskedBy): Promise<GasLimits> {
     const { operation } = request;
     try {
-      return await chain.estimator.estimate(request);
+      const estimator = this.simulations.estimatorOf(chain, { caller: holderKey(caller), ended });
+      return await estimator.estimate(request);
     } catch (error) {
       throw rpcErrorOf(error, operation.paymaster?.address) ?? error;
     }

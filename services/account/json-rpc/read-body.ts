@@ -11,7 +11,7 @@ import { isParsable } from '../../../shared/primitives/json-shape.ts';
 import { safeParse } from '../../../shared/primitives/safe-parse.ts';
 import { RpcError } from './rpc-error.ts';
 
-/** A request, or what is answered in its place. */
+/** A request with its id as it was written, or what is answered in its place. */
 export type Asked = { request: RpcRequest } | { failure: RpcFailure };
 
 /** What a body asks for. `isValid`: at least one request of it can be carried out. */
@@ -30,16 +30,16 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export const readBody = (body: Uint8Array | undefined, query: Defaults): AskedBody => {
   const parsed = parse(body);
   if ('error' in parsed) return refused(parsed.error);
-  const { value } = parsed;
+  const { value, ids } = parsed;
   const defaults = { chainID: chainIdOf(query.chainID), apiKey: query.apiKey };
   if (!Array.isArray(value)) {
-    const asked = readRequest(value, defaults);
+    const asked = readRequest(value, idOf(ids), defaults);
     return { all: [asked], isArray: false, isValid: 'request' in asked };
   }
   if (value.length === 0 || value.length > REQUESTS_MAX) {
     return refused(invalidRequest(`an array has 1 to ${String(REQUESTS_MAX)} requests`));
   }
-  const all = value.map((one) => readRequest(one, defaults));
+  const all = value.map((one, at) => readRequest(one, idOf((ids as unknown[])[at]), defaults));
   return { all, isArray: true, isValid: all.some((asked) => 'request' in asked) };
 };
 
@@ -58,26 +58,45 @@ const refused = (error: RpcError): AskedBody => ({
   isValid: false,
 });
 
-const parse = (body: Uint8Array | undefined): { value: unknown } | { error: RpcError } => {
+/** @returns `ids`: the same value, in which numbers called `id` are as they were written */
+const parse = (body: Uint8Array | undefined): { value: unknown; ids: unknown } | { error: RpcError } => {
   if (body && !isParsable(body)) return { error: invalidRequest('the body is nested too deeply') };
   try {
-    return { value: JSON.parse(utf8.decode(body)) as unknown };
+    const text = utf8.decode(body);
+    const value: unknown = JSON.parse(text);
+    return { value, ids: OTHER_NUMBER.test(text) ? json.parse(text, asWritten) : value };
   } catch {
     return { error: new RpcError(rpcCodes.parseError, 'the body is not JSON in UTF-8') };
   }
 };
 
+/** ECMAScript's "JSON.parse source text access", which TypeScript does not declare yet. */
+interface JsonWithSource {
+  parse: (text: string, reviver: (key: string, value: unknown, written: { source?: string }) => unknown) => unknown;
+  rawJSON: (text: string) => unknown;
+}
+const json = JSON as unknown as JsonWithSource;
+
+/** A number that JavaScript may write otherwise than it came. */
+const OTHER_NUMBER = /"id"\s*:\s*(?:-0|-?\d{16}|-?\d+[.eE])/;
+
+const asWritten = (key: string, value: unknown, { source }: { source?: string }): unknown =>
+  key === 'id' && typeof value === 'number' && source !== undefined && source !== String(value)
+    ? json.rawJSON(source)
+    : value;
+
+const idOf = (value: unknown): JsonValue => (Object(value) as { id?: JsonValue }).id ?? null;
+
 /** What is not a number in decimal digits is refused as what it is. */
 const chainIdOf = (text: unknown): unknown =>
   typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text;
 
-const readRequest = (value: unknown, defaults: Defaults): Asked => {
+const readRequest = (value: unknown, id: JsonValue, defaults: Defaults): Asked => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { failure: failureOf(null, invalidRequest('a request is an object')) };
   }
   const parsed = safeParse(rpcRequest, { ...defaults, ...value }, { error: plainText });
-  if (parsed.success) return { request: parsed.data };
-  const { id = null } = value as { id?: JsonValue };
+  if (parsed.success) return { request: { ...parsed.data, id } };
   const [{ path, message } = { path: [], message: 'is not a request' }] = parsed.error.issues;
   return { failure: failureOf(id, invalidRequest(`${path.join('.')}: ${message}`)) };
 };

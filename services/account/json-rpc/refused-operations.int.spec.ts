@@ -5,7 +5,9 @@ import { Anvil } from '../../../shared/testing/anvil.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { createAccountData } from '../domain/account-calls.ts';
+import { FORKS } from '../domain/fork-rules.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
+import { preVerificationGas } from '../domain/pre-verification-gas.ts';
 import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
 import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
 import { contractCode } from '../prepare-chain/contracts.ts';
@@ -157,10 +159,18 @@ describe('an operation that the EntryPoint refuses', () => {
       ...{ send: REFUSED, estimate: REFUSED, sponsor: REFUSED },
     },
     'AA26 over verificationGasLimit': {
-      operation: () =>
-        Promise.resolve(
-          operation(account, { verificationGasLimit: 28_000n, callGasLimit: 0n, preVerificationGas: 50_000n }),
-        ),
+      operation: () => {
+        const paymaster = {
+          address: sends.prepared.paymaster,
+          verificationGasLimit: 0n,
+          postOpGasLimit: 0n,
+          data: STUB_PAYMASTER_DATA,
+        };
+        const enough = preVerificationGas({ ...operation(), paymaster }, FORKS[Anvil.hardfork]);
+        const limits = { verificationGasLimit: 28_000n, callGasLimit: 0n, preVerificationGas: enough };
+        const fee = { maxFeePerGas: 1_500_000_000n };
+        return Promise.resolve(operation(account, { ...limits, ...fee }));
+      },
       ...{ send: REFUSED, sponsor: REFUSED },
     },
     'AA30 paymaster not deployed': {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSmartAccountClient } from 'permissionless';
 import { toSimpleSmartAccount } from 'permissionless/accounts';
+import { createPimlicoClient } from 'permissionless/clients/pimlico';
 import { createPublicClient, defineChain, http, type Address, type BaseError, type Hex } from 'viem';
 import {
   createBundlerClient,
@@ -34,14 +35,17 @@ const connect = (rpc: RpcUnderTest, { batch = false } = {}) => {
   const client = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval });
   const transport = http(rpc.url, { fetchOptions: { headers: rpc.bearer }, batch, retryCount: 0 });
   const paymaster = createPaymasterClient({ transport });
+  const pimlico = createPimlicoClient({ transport });
+  /** Without it viem offers twice what the node suggests, for which no app pays. */
+  const userOperation = { estimateFeesPerGas: async () => (await pimlico.getUserOperationGasPrice()).fast };
   const someAccount = () => toSimpleSmartAccount({ client, owner: privateKeyToAccount(generatePrivateKey()) });
   /** A bundler client of somebody with a new account. */
   const somebody = async ({ sponsored = true } = {}) => {
     const account = await someAccount();
     const paying = sponsored ? { paymaster } : {};
-    return createBundlerClient({ account, client, chain, transport, pollingInterval, ...paying });
+    return createBundlerClient({ account, client, chain, transport, pollingInterval, userOperation, ...paying });
   };
-  return { chain, client, transport, paymaster, someAccount, somebody };
+  return { chain, client, transport, paymaster, userOperation, someAccount, somebody };
 };
 
 /** The names of an error's classes, from the outermost. */
@@ -218,7 +222,7 @@ describe("viem's clients with permissionless' SimpleAccount", () => {
   });
 
   it("send transactions by permissionless' client", async () => {
-    const { chain, client, transport, paymaster } = clients;
+    const { chain, client, transport, paymaster, userOperation } = clients;
     const account = await clients.someAccount();
     const smart = createSmartAccountClient({
       account,
@@ -226,6 +230,7 @@ describe("viem's clients with permissionless' SimpleAccount", () => {
       client,
       paymaster,
       bundlerTransport: transport,
+      userOperation,
       pollingInterval,
     });
     const transactionHash = await smart.sendTransaction({ to: written, value: 0n });

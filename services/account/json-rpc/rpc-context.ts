@@ -10,4 +10,6 @@ export interface RpcContext {
   app: App;
   caller: UserCaller | AppItselfCaller;
   metadata: EventMetadata;
+  /** Aborts when nobody waits for the answer any more. */
+  ended: AbortSignal;
 }

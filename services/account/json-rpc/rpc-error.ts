@@ -63,6 +63,7 @@ const refused = ({ code, detail, members }: Refusal, paymaster: Paymaster): RpcE
       return invalidParams(detail);
     case 'dependency_unavailable':
     case 'not_caught_up':
+    case 'rate_limited':
       return new RpcError(rpcCodes.internalError, detail);
     default:
       return undefined;

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes, type RpcRequest } from '../../../schemas/rpc/rpc-messages.ts';
 import {
   rpcMethods,
@@ -7,8 +7,9 @@ import {
   type RpcParams,
   type RpcResult,
 } from '../../../schemas/rpc/rpc-methods.ts';
+import { openRpcDocument } from '../../../shared/documents/openrpc.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
-import type { ServedChain, ServedChains } from '../edge/served-chains.ts';
+import type { ChainNow, ServedChain, ServedChains } from '../edge/served-chains.ts';
 import type { AcceptedOperations } from './accepted-operations.ts';
 import type { DebugBundler } from './debug-bundler.ts';
 import type { OperationEstimates } from './operation-estimates.ts';
@@ -35,6 +36,7 @@ interface MethodParts {
 /** What the methods of `/rpc` do. */
 export class RpcMethods {
   private readonly implementations: Offered;
+  private document: JsonObject | undefined;
 
   constructor(
     private readonly chains: ServedChains,
@@ -50,6 +52,8 @@ export class RpcMethods {
       eth_getUserOperationReceipt: (params, context) => accepted.receiptOf(params, context),
       pm_getPaymasterStubData: (params, context) => sponsored.stub(params, context),
       pm_getPaymasterData: (params, context) => sponsored.sign(params, context),
+      pimlico_getUserOperationGasPrice: async (_, { chain }) => gasPricesAt(await chain.now()),
+      'rpc.discover': () => Promise.resolve((this.document ??= openRpcDocument() as JsonObject)),
       ...(debug && debugMethods(debug)),
     };
   }
@@ -72,6 +76,18 @@ export class RpcMethods {
     return chain;
   }
 }
+
+/** In quarters of the base fee, beside the tip: the base fee of a block is an eighth above that of its parent at most. */
+const BASE_FEE_QUARTERS = { slow: 5n, standard: 6n, fast: 8n };
+
+const gasPricesAt = ({ head, tip }: ChainNow): RpcResult<'pimlico_getUserOperationGasPrice'> => {
+  const priceOf = (quarters: bigint) => ({
+    maxFeePerGas: quantityOf((head.baseFeePerGas * quarters) / 4n + tip),
+    maxPriorityFeePerGas: quantityOf(tip),
+  });
+  const { slow, standard, fast } = BASE_FEE_QUARTERS;
+  return { slow: priceOf(slow), standard: priceOf(standard), fast: priceOf(fast) };
+};
 
 const debugMethods = (debug: DebugBundler): Pick<Implementations, DebugMethodName> => ({
   debug_bundler_clearState: (_, context) => debug.clearState(context),

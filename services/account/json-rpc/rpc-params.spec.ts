@@ -26,6 +26,8 @@ const valid: Record<RpcMethodName, unknown[]> = {
   eth_chainId: [],
   eth_supportedEntryPoints: [],
   web3_clientVersion: [],
+  pimlico_getUserOperationGasPrice: [],
+  'rpc.discover': [],
   eth_estimateUserOperationGas: [operation, ENTRY_POINT, { [ADDRESS]: { balance: '0x1' } }],
   eth_sendUserOperation: [operation, ENTRY_POINT],
   eth_getUserOperationByHash: [WORD],

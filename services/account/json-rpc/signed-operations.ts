@@ -14,6 +14,7 @@ import { idOfOperation, putBack, submit, transactionFold } from '../domain/trans
 import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
 import type { AccountNonces } from '../edge/account-nonces.ts';
 import type { ChainConditions } from '../edge/chain-conditions.ts';
+import type { CountedSimulations } from '../edge/counted-simulations.ts';
 import type { Deposits } from '../edge/deposits.ts';
 import type { Simulation } from '../edge/operations-chain.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
@@ -42,6 +43,7 @@ export class SignedOperations {
     private readonly foreign: ForeignOperations,
     private readonly deposits: Deposits,
     private readonly conditions: Pick<ChainConditions, 'requireGas'>,
+    private readonly simulations: CountedSimulations,
   ) {}
 
   /** @returns its hash, the same again for the same operation. @throws RpcError, Refusal, ChainUnavailable */
@@ -52,20 +54,20 @@ export class SignedOperations {
     const userOpHash = hashOf(operation, entryPoint, chainId);
     const transactionId = idOfOperation(chainId, entryPoint, userOpHash);
     if (await this.isKnown(transactionId, context)) return userOpHash;
-    const { head } = await chain.now();
-    const fault = faultOfBounds(operation, head);
+    const [now, dataFeeGas] = await Promise.all([chain.now(), chain.dataFeeGas(operation)]);
+    const fault = faultOfBounds(operation, { ...now, dataFeeGas });
     if (fault !== undefined) throw invalidParams(fault);
     if (await this.isHeldBy(userOpHash, operation, chainId)) return userOpHash;
     const [prepared, simulation] = await Promise.all([
       chain.preparation(),
-      validate(chain, operation, this.transactor.clock),
+      validate(operation, context, { simulations: this.simulations, clock: this.transactor.clock }),
     ]);
-    const signed = { transactionId, userOpHash, operation, prepared, simulation, headBlock: head.number };
+    const signed = { transactionId, userOpHash, operation, prepared, simulation, headBlock: now.head.number };
     await this.requireDeposit(chain, signed);
     await this.conditions.requireGas(chain);
     try {
-      await this.foreign.admit(chain, signed, context.metadata);
-      await this.store(await this.claim(signed, context), signed, context);
+      const takeBack = await this.foreign.admit(signed, context);
+      await this.store(await this.claim(signed, context, takeBack), signed, context);
     } catch (error) {
       if (error instanceof NonceTaken) throw invalidParams(error.message);
       if (!(error instanceof Throttled)) throw error;
@@ -100,11 +102,20 @@ export class SignedOperations {
     throw new RpcError(rpcCodes.depositTooLow, 'AA31 paymaster deposit too low for all that is pending', { paymaster });
   }
 
-  private claim({ transactionId, operation, prepared }: Signed, { chain, metadata }: RpcContext) {
+  private async claim(
+    { transactionId, operation, prepared }: Signed,
+    { chain, metadata }: RpcContext,
+    takeBack: () => Promise<void>,
+  ): Promise<string | null> {
     const { sender, nonce, factory, maxFeePerGas, maxPriorityFeePerGas } = operation;
     const { chainId } = chain.settings;
     const claim = { chainId, sender, nonce, deploys: factory !== undefined, maxFeePerGas, maxPriorityFeePerGas };
-    return this.nonces.claim(transactionId, claim, () => this.bundled(chainId, prepared), metadata);
+    try {
+      return await this.nonces.claim(transactionId, claim, () => this.bundled(chainId, prepared), metadata);
+    } catch (error) {
+      if (error instanceof NonceTaken) await takeBack();
+      throw error;
+    }
   }
 
   /** The transactions that are in bundles whose nonces are not used yet. */

@@ -130,10 +130,13 @@ describe('an operation that an app is to pay for', () => {
       paymaster: needed.paymaster && { ...needed.paymaster, ...changes },
     });
     const ofPaymaster = () => needed.paymaster?.verificationGasLimit ?? 0n;
+    const tip = () => needed.maxPriorityFeePerGas;
+    // What is suggested is twice the base fee and the tip.
+    const baseFee = () => (needed.maxFeePerGas - tip()) / 2n;
     it.each<[string, (more: bigint) => Partial<UserOperation>]>([
       [
-        'half more preVerificationGas',
-        (more) => ({ preVerificationGas: (needed.preVerificationGas * 3n) / 2n + more }),
+        'a tenth more preVerificationGas',
+        (more) => ({ preVerificationGas: (needed.preVerificationGas * 11n) / 10n + more }),
       ],
       ['twice the callGasLimit', (more) => ({ callGasLimit: needed.callGasLimit * 2n + more })],
       ['twice the verificationGasLimit', (more) => ({ verificationGasLimit: needed.verificationGasLimit * 2n + more })],
@@ -142,14 +145,8 @@ describe('an operation that an app is to pay for', () => {
         (more) => withPaymaster({ verificationGasLimit: ofPaymaster() * 2n + more }),
       ],
       ['no paymasterPostOpGasLimit', (more) => withPaymaster({ postOpGasLimit: more })],
-      ['three times the fee', (more) => ({ maxFeePerGas: needed.maxFeePerGas * 3n + more })],
-      [
-        'three times the tip',
-        (more) => ({
-          maxFeePerGas: needed.maxFeePerGas * 3n,
-          maxPriorityFeePerGas: needed.maxPriorityFeePerGas * 3n + more,
-        }),
-      ],
+      ['three times the base fee, and the tip', (more) => ({ maxFeePerGas: 3n * baseFee() + tip() + more })],
+      ['the tip of recent blocks', (more) => ({ maxPriorityFeePerGas: tip() + more })],
     ])('%s, and not more', async (_, changes) => {
       signed(await rpc.sponsor(ofKey(20, changes(0n))));
       refused(await rpc.sponsor(ofKey(20, changes(1n))), 'gas');
@@ -160,7 +157,7 @@ describe('an operation that an app is to pay for', () => {
     const wrong = { code: rpcCodes.invalidParams };
     expect((await rpc.sponsor(ofKey(21, { preVerificationGas: 21_000n }))).error).toMatchObject(wrong);
     expect((await rpc.sponsor(ofKey(21, { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }))).error).toMatchObject(wrong);
-    const dear = { maxPriorityFeePerGas: needed.maxPriorityFeePerGas * 2n, maxFeePerGas: needed.maxPriorityFeePerGas };
+    const dear = { maxFeePerGas: needed.maxPriorityFeePerGas - 1n };
     expect((await rpc.sponsor(ofKey(21, dear))).error).toMatchObject(wrong);
   });
 
@@ -181,7 +178,7 @@ describe('an operation that an app is to pay for', () => {
   });
 
   it('is reserved once for its nonce, by the largest of what was signed', async () => {
-    const dear = ofKey(30, { maxFeePerGas: needed.maxFeePerGas * 2n });
+    const dear = ofKey(30, { maxFeePerGas: needed.maxFeePerGas + 1_000n });
     const capped = await byPolicy({ dayWei: String(maxCostOf(dear)) });
     for (const one of [ofKey(30), dear, ofKey(30), dear]) signed(await capped.sponsor(one));
     refused(await capped.sponsor(ofKey(31)), 'day');

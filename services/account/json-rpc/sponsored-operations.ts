@@ -1,16 +1,17 @@
 import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { callsOf } from '../domain/account-calls.ts';
 import { faultOfBounds } from '../domain/operation-bounds.ts';
 import { STUB_PAYMASTER_DATA, userOpHash } from '../domain/operation-hash.ts';
-import { preVerificationGas } from '../domain/pre-verification-gas.ts';
-import { refusedBy, ruleAgainstGas } from '../domain/sponsorship-policy.ts';
+import { feesAtMost, refusedBy, ruleAgainstGas } from '../domain/sponsorship-policy.ts';
 import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
+import type { CountedSimulations } from '../edge/counted-simulations.ts';
 import type { OperationSigner } from '../edge/operation-signer.ts';
 import type { GasLimits } from '../edge/gas-estimator.ts';
 import type { ChainNow } from '../edge/served-chains.ts';
 import type { Sponsor, Sponsors } from '../edge/sponsors.ts';
-import { signedUntil } from '../edge/submissions.ts';
+import { SIGNED_FOR_SECONDS, signedUntil } from '../edge/submissions.ts';
 import type { OperationEstimates } from './operation-estimates.ts';
 import { quantityOf, readOperation } from './operation-numbers.ts';
 import { invalidParams, rpcErrorOf } from './rpc-error.ts';
@@ -34,6 +35,7 @@ export class SponsoredOperations {
     private readonly sponsors: Sponsors,
     private readonly signer: Pick<OperationSigner, 'sponsor'>,
     private readonly estimates: OperationEstimates,
+    private readonly simulations: CountedSimulations,
   ) {}
 
   async stub(
@@ -59,7 +61,7 @@ export class SponsoredOperations {
     try {
       const sponsor = await this.sponsorOf(operation, context);
       const signed = await this.signed(
-        await this.simulated(operation, sponsor),
+        await this.simulated(operation, sponsor, context),
         sponsor,
         countedUserOf(operation, context),
       );
@@ -76,21 +78,26 @@ export class SponsoredOperations {
   }
 
   /** Returns the operation with our paymaster, its data a stub. @throws RpcError; Refusal with the rule `gas` */
-  private async simulated(given: UserOperation, { chain, paymaster: address }: Sponsor): Promise<Sponsored> {
+  private async simulated(
+    given: UserOperation,
+    { chain, paymaster: address }: Sponsor,
+    { caller, ended }: Pick<RpcContext, 'caller' | 'ended'>,
+  ): Promise<Sponsored> {
     const { verificationGasLimit: asked = 0n, postOpGasLimit = 0n } = given.paymaster ?? {};
     const stub = { address, verificationGasLimit: asked, postOpGasLimit, data: STUB_PAYMASTER_DATA };
     const [now, needed] = await Promise.all([
       chain.now(),
-      this.estimates.limitsOf(chain, { operation: { ...given, paymaster: stub } }),
+      this.estimates.limitsOf({ operation: { ...given, paymaster: stub } }, { chain, caller, ended }),
     ]);
     const verificationGasLimit = asked === 0n ? needed.paymasterVerificationGasLimit : asked;
     const operation = { ...given, paymaster: { ...stub, verificationGasLimit } };
     // The client may have asked the node later than we did.
-    if (ruleOf(operation, needed, now) && ruleOf(operation, needed, await chain.askAnew())) throw refusedBy('gas');
-    const fault = faultOfBounds(operation, now.head);
+    const limits = { ...needed, preVerificationGas: await chain.preVerificationGas(operation) };
+    if (ruleOf(operation, limits, now) && ruleOf(operation, limits, await chain.askAnew())) throw refusedBy('gas');
+    const fault = faultOfBounds(operation, { ...now, dataFeeGas: await chain.dataFeeGas(operation) });
     if (fault !== undefined) throw invalidParams(fault);
     // With the limits and fees that are paid for. Its signature is not made yet.
-    const [simulation] = await chain.simulations.ask([{ operation }]);
+    const [simulation] = await this.simulations.ofSend(chain, holderKey(caller), [{ operation }]);
     requireValid(simulation, address);
     return operation;
   }
@@ -100,7 +107,7 @@ export class SponsoredOperations {
     const { chain } = sponsor;
     const { chainId, entryPoint } = chain.settings;
     const { head } = await chain.now();
-    const validUntil = signedUntil(this.clock, head);
+    const validUntil = signedUntil(this.clock, head, SIGNED_FOR_SECONDS.rpc);
     const data = await this.signer.sponsor(operation, { chainId, validUntil });
     const paymaster = { ...operation.paymaster, data };
     const { sender, nonce } = operation;
@@ -118,7 +125,11 @@ export class SponsoredOperations {
 const countedUserOf = ({ sender }: UserOperation, { caller }: Pick<RpcContext, 'caller'>): string =>
   caller.kind === 'user' ? caller.userId : `sender:${sender.toLowerCase()}`;
 
-const ruleOf = (operation: Sponsored, needed: GasLimits, { head, tip }: ChainNow): 'gas' | undefined =>
+const ruleOf = (
+  operation: Sponsored,
+  needed: GasLimits & { preVerificationGas: bigint },
+  { head, tipMax }: ChainNow,
+): 'gas' | undefined =>
   ruleAgainstGas(
     {
       ...operation,
@@ -128,9 +139,7 @@ const ruleOf = (operation: Sponsored, needed: GasLimits, { head, tip }: ChainNow
     {
       ...needed,
       paymasterPostOpGasLimit: 0n,
-      preVerificationGas: preVerificationGas(operation),
-      maxFeePerGas: 2n * head.baseFeePerGas + tip,
-      maxPriorityFeePerGas: tip,
+      ...feesAtMost({ baseFeePerGas: head.baseFeePerGas, tipMax }),
     },
   );
 

@@ -1,9 +1,12 @@
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import { holderKey } from '../../../shared/auth/holder-key.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
+import type { CountedSimulations } from '../edge/counted-simulations.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
 import type { Simulation, ValidationData } from '../edge/operations-chain.ts';
+import type { RpcContext } from './rpc-context.ts';
 import { RpcError, validationRefused } from './rpc-error.ts';
 
 const EXPIRES_WITHIN_SECONDS = 30;
@@ -12,11 +15,11 @@ type Valid = Extract<Simulation, { kind: 'valid' }>;
 
 /** Runs the validation of an operation on the chain as it is. @throws RpcError, ChainUnavailable */
 export const validate = async (
-  chain: ServedChain,
   operation: UserOperation,
-  clock: Pick<Clock, 'now'>,
+  { chain, caller }: Pick<RpcContext, 'chain' | 'caller'>,
+  { simulations, clock }: { simulations: CountedSimulations; clock: Pick<Clock, 'now'> },
 ): Promise<Valid> => {
-  const [simulation] = await chain.simulations.ask([{ operation }]);
+  const [simulation] = await simulations.ofSend(chain, holderKey(caller), [{ operation }]);
   const ofPaymaster = operation.paymaster?.address;
   requireValid(simulation, ofPaymaster);
   const { account, paymaster } = simulation;

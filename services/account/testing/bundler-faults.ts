@@ -20,6 +20,8 @@ const FAULTS = [
   'the deposit is too low for another operation',
   'a node does not answer',
   'a node takes a transaction and does not answer',
+  'a node refuses a bundle',
+  'a node does not try a bundle',
   'a node answers an earlier head',
   'a node answers earlier state',
   'a node does not have a block yet',

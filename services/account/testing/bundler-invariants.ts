@@ -62,7 +62,10 @@ const ofExecutors = async ({ chain, store, firstNonces }: BundlerSimulation): Pr
   const violations: string[] = [];
   for (const [executor, first] of firstNonces) {
     const events = await store.read(executorStream(chain.options.chainId, executor));
-    const signed = events.filter(({ type }) => type === 'BundleSigned').map(({ data }) => data as { nonce: number });
+    const signed = events.reduce<{ nonce: number }[]>((all, { type, data }) => {
+      if (type === 'BundleSigned') return [...all, data as { nonce: number }];
+      return type === 'BundleWithdrawn' ? all.slice(0, -1) : all;
+    }, []);
     const others = chain.strangers.usedNonces.get(executor) ?? 0;
     const lost = events.filter(({ type }) => type === 'BundleLost').length;
     const [used, mined] = [chain.countOf(executor) - first, signed.length - lost];
@@ -109,6 +112,7 @@ const ofEvents = async ({ store }: BundlerSimulation): Promise<string[]> => {
       case 'BundleMined':
       case 'BundleFinalized':
       case 'BundleLost':
+      case 'BundleWithdrawn':
         underWay.delete(bundleOf(data));
         return [];
       default:

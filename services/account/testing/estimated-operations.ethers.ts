@@ -12,11 +12,10 @@ import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { Sender } from './sends-under-test.ethers.ts';
 
 const ETHER = 10n ** 18n;
-const GWEI = 10n ** 9n;
 const BUSY = 503;
 const ANSWERED_WITHIN_MS = 30_000;
 /** More than an estimate tries. */
-const PLENTY = { callGasLimit: 16_000_000n, verificationGasLimit: 500_000n, preVerificationGas: 300_000n };
+const PLENTY = { callGasLimit: 15_000_000n, verificationGasLimit: 500_000n, preVerificationGas: 300_000n };
 const LIMITS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
 
 /** What was said of an operation, and what became of it, each as words that are the same where both agree. */
@@ -127,9 +126,12 @@ export class EstimatedOperations {
     if (random.chance(0.5)) await this.sends.setDeposit(0n, account.address);
   }
 
+  /** Those of the moment: the paymaster pays for no more. */
   private async fees(): Promise<Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
-    const head = (await this.sends.anvil.call('eth_getBlockByNumber', 'latest', false)) as { baseFeePerGas: string };
-    return { maxFeePerGas: 2n * BigInt(head.baseFeePerGas) + GWEI, maxPriorityFeePerGas: GWEI };
+    const { result } = await this.rpc.call('pimlico_getUserOperationGasPrice');
+    const { standard = {} } = result as Record<string, Record<string, string>>;
+    const { maxFeePerGas = '0x0', maxPriorityFeePerGas = '0x0' } = standard;
+    return { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
   }
 
   private async outcomeOverRpc(drawn: Drawn): Promise<EstimatedOutcome> {
@@ -169,13 +171,18 @@ export class EstimatedOperations {
   }
 
   private async sponsored(account: OwnedAccount, priced: Partial<UserOperation>): Promise<Partial<UserOperation>> {
-    const { result, error } = await this.rpc.sponsor(this.rpc.operation(account, priced));
-    if (error) throw new Error(`the paymaster refused: ${error.message}`);
+    const asked = async () => {
+      const dear = { ...priced, ...(await this.fees()) };
+      const { result, error } = await this.rpc.sponsor(this.rpc.operation(account, dear));
+      if (error && error.data?.['rule'] !== 'gas') throw new Error(`the paymaster refused: ${error.message}`);
+      return result !== undefined && { result, dear };
+    };
+    const { result, dear } = await eventually(asked, ANSWERED_WITHIN_MS, 'the paymaster must sign at the fees of now');
     const { paymaster, paymasterData, ...gas } = result as Record<string, string>;
     const verificationGasLimit = BigInt(gas['paymasterVerificationGasLimit'] ?? 0);
     const postOpGasLimit = BigInt(gas['paymasterPostOpGasLimit'] ?? 0);
     return {
-      ...priced,
+      ...dear,
       paymaster: { address: paymaster ?? '', data: paymasterData ?? '', verificationGasLimit, postOpGasLimit },
     };
   }

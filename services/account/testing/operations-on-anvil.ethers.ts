@@ -21,7 +21,8 @@ import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
-const BUNDLE_GAS = 25_000_000n;
+/** As much as a transaction may have since Osaka. */
+const BUNDLE_GAS = 2n ** 24n;
 const MINED_WITHIN_MS = 5_000;
 const abi = AbiCoder.defaultAbiCoder();
 

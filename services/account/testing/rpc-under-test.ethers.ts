@@ -7,9 +7,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, type Answered } from '../../../shared/testing/http-caller.ethers.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { createAccountData } from '../domain/account-calls.ts';
-import { userOpHash } from '../domain/operation-hash.ts';
 import { accountAddress } from '../domain/smart-account.ts';
-import { idOfOperation } from '../domain/transaction.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { answeredOperationOf } from '../json-rpc/operation-numbers.ts';
 import { requireDocumented } from './documented-answers.ts';
@@ -85,7 +83,8 @@ export class RpcUnderTest {
   /** An account that can pay, and is deployed. */
   async deployed(account = this.account()): Promise<OwnedAccount> {
     await this.sends.fund(account.address, ETHER);
-    const { result } = await this.send(this.operation(account, { factory: account.factory }));
+    const { result, error } = await this.send(this.operation(account, { factory: account.factory }));
+    if (error) throw new Error(`the account is not deployed: ${error.message}`);
     await this.receipt(result);
     return account;
   }
@@ -140,18 +139,11 @@ export class RpcUnderTest {
     return eventually(asking, HAPPENS_WITHIN_MS, `the operation ${String(userOpHash)} must be in a block`);
   }
 
-  /** Returns the bundles that were signed, in order: the hashes of the operations of each, of those that are given. */
-  async bundlesOf(operations: readonly UserOperation[]): Promise<string[][]> {
-    const { entryPoint } = this.sends.prepared;
-    const byId = new Map(
-      operations.map((operation) => {
-        const hash = userOpHash(operation, entryPoint, Anvil.chainId);
-        return [idOfOperation(Anvil.chainId, entryPoint, hash), hash] as const;
-      }),
-    );
+  /** Returns the bundles that were signed, in order: the transactions of each, of those that are given by their ids. */
+  async bundlesOf(ids: readonly string[]): Promise<string[][]> {
     const signed = await this.signedBundles();
-    const hashes = signed.map(({ data }) => (data['operations'] as string[]).flatMap((id) => byId.get(id) ?? []));
-    return hashes.filter((bundle) => bundle.length > 0);
+    const bundles = signed.map(({ data }) => (data['operations'] as string[]).filter((id) => ids.includes(id)));
+    return bundles.filter((bundle) => bundle.length > 0);
   }
 
   /** Whether the node has the newest signed bundle: it is signed and stored first, so a block made between has it not. */

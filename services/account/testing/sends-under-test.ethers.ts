@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
+import type { Hardfork } from '../../../shared/chain/local-chain-process.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import {
@@ -44,6 +45,17 @@ export interface Sender extends SignedIn {
   address: string;
 }
 
+interface Options {
+  depositWei?: bigint;
+  confirmations?: number;
+  executors?: number;
+  settings?: Record<string, string>;
+  /** Default: that of the other specs. */
+  hardfork?: Hardfork;
+  /** Returns the URL of something before the node, which the service asks instead. */
+  through?: (rpcUrl: string) => Promise<string>;
+}
+
 /** The account service over HTTP with stores in memory, on a real chain. */
 export class SendsUnderTest {
   private readonly stopping = new AbortController();
@@ -60,10 +72,11 @@ export class SendsUnderTest {
 
   static async start(
     folder: string,
-    { depositWei = ETHER, confirmations = 3, executors = 3, settings: others = {} } = {},
+    { depositWei = ETHER, confirmations = 3, executors = 3, settings: others = {}, hardfork, through }: Options = {},
   ): Promise<SendsUnderTest> {
-    const anvil = await Anvil.start(join(folder, 'chain'));
-    const chain = { chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl], confirmations };
+    const anvil = await Anvil.start(join(folder, 'chain'), Anvil.chainId, hardfork);
+    const rpcUrl = through ? await through(anvil.rpcUrl) : anvil.rpcUrl;
+    const chain = { chainId: Anvil.chainId, rpcUrls: [rpcUrl], confirmations };
     const environment = {
       DATA_DIR: folder,
       ACCOUNT_PORT: '0',
@@ -74,9 +87,7 @@ export class SendsUnderTest {
     const foundation = await testFoundation({ environment });
     const [settings] = foundation.settings.CHAINS ?? [];
     if (!settings) throw new Error('there is no chain');
-    const prepared = await chainAdministration(foundation).prepare(settings, {
-      ...{ funderKey: LOCAL_FUNDER_KEY, depositWei, executors, executorWei: 10n * ETHER },
-    });
+    const prepared = await prepare(foundation, settings, { depositWei, executors });
     const service = await startAccount(foundation);
     const started = new SendsUnderTest(anvil, foundation, prepared, service, settings, depositWei);
     started.projecting = started.project();
@@ -88,6 +99,12 @@ export class SendsUnderTest {
     await this.service.close();
     await this.projecting;
     await this.anvil.stop();
+  }
+
+  /** Prepares the chain with more executors. @returns all of them */
+  async prepareExecutors(executors: number): Promise<readonly string[]> {
+    const terms = { depositWei: this.depositedWei, executors };
+    return (await prepare(this.foundation, this.settings, terms)).executors;
   }
 
   get apps() {
@@ -228,6 +245,15 @@ export class SendsUnderTest {
     }
   }
 }
+
+const prepare = (
+  foundation: TestFoundation,
+  settings: ChainSettings,
+  terms: { depositWei: bigint; executors: number },
+): Promise<PreparedChain> =>
+  chainAdministration(foundation).prepare(settings, {
+    ...{ funderKey: LOCAL_FUNDER_KEY, executorWei: 10n * ETHER, ...terms },
+  });
 
 const word = (value: bigint): string => value.toString(16).padStart(64, '0');
 

@@ -158,7 +158,7 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
     expect(await real.send(raw)).toBe('taken');
     const { timestamp, baseFeePerGas, success, executed } = await real.blockOf(transactionHash(raw));
     for (const { sender, nonce, actualGasUsed } of executed) used.set(`${sender} ${String(nonce)}`, actualGasUsed);
-    expect(simulated.send(raw)).toBe('known');
+    expect(simulated.send(raw).outcome).toBe('known');
     const { number } = simulated.mine({ timestamp, baseFeePerGas });
     expect(simulated.receiptOf(transactionHash(raw))?.success).toBe(success);
     expect(simulated.inclusions(number).map((inclusion) => ({ ...inclusion, ...NOT_COMPARED }))).toEqual(
@@ -215,6 +215,10 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
 
   it('takes the same transactions into its pool, and refuses the others for the same reasons', async () => {
     await real.mineAtOnce(false);
+    const setWei = async (wei: bigint) => {
+      await real.setWei(real.executor, wei);
+      simulated.state.set(named.wei(real.executor), wei);
+    };
     const fees = (percent: bigint) => ({ fee: (20n * GWEI * percent) / 100n });
     const attempts = [
       sign([], fees(100n)),
@@ -223,15 +227,19 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
       sign([], fees(100n)),
       sign([], { nonce: count - 1 }),
       sign([], { nonce: count + 1 }),
-      sign([], { nonce: count + 2, fee: 1_000_000n * GWEI }),
     ];
     const outcomes: string[] = [];
-    for (const raw of attempts) {
+    const attempt = async (raw: string) => {
       const outcome = await real.send(raw);
       const [, kind] = TEXTS.find(([text]) => text.test(outcome)) ?? [undefined, outcome];
-      expect(simulated.send(raw)).toBe(kind);
+      expect(simulated.send(raw).outcome).toBe(kind);
       outcomes.push(kind);
-    }
+    };
+    for (const raw of attempts) await attempt(raw);
+    // Less than a node takes for one transaction, and more than there is.
+    await setWei(ETHER / 10n);
+    await attempt(sign([], { nonce: count + 2, fee: 100n * GWEI }));
+    await setWei(100n * ETHER);
     expect(new Set(outcomes)).toEqual(new Set(['known', 'underpriced', 'nonce-too-low', 'insufficient-funds']));
     await real.mine();
     simulated.mine();

@@ -117,7 +117,7 @@ describe('a simulated chain', () => {
     for (const minesReplaced of [0, 1]) {
       const chain = given({ pool: { minesReplaced } });
       const raws = [20n, 21n, 22n].map((fee) => bundle(0, [operation()], fee * GWEI));
-      expect(raws.map((raw) => chain.send(raw))).toEqual(['known', 'underpriced', 'known']);
+      expect(raws.map((raw) => chain.send(raw).outcome)).toEqual(['known', 'underpriced', 'known']);
       chain.mine();
       const mined = raws.map((raw) => chain.receiptOf(transactionHash(raw)) !== undefined);
       expect(mined).toEqual(minesReplaced === 1 ? [true, false, false] : [false, false, true]);
@@ -135,7 +135,7 @@ describe('a simulated chain', () => {
     expect(chain.countOf(executor)).toBe(0);
     chain.state.set(named.wei(executor), 0n);
     chain.mine({ baseFeePerGas: GWEI });
-    expect([chain.countOf(executor), chain.send(bundle(2, []))]).toEqual([0, 'insufficient-funds']);
+    expect([chain.countOf(executor), chain.send(bundle(2, [])).outcome]).toEqual([0, 'insufficient-funds']);
     chain.sendWei(executor, ETHER);
     chain.mine({ baseFeePerGas: GWEI });
     expect([chain.countOf(executor), chain.pool.size]).toEqual([2, 0]);
@@ -210,7 +210,7 @@ describe('a node of a simulated chain', () => {
     const chain = given();
     const node = nodeOf(chain);
     const raw = bundle(0, [operation(sponsored)]);
-    expect(await node.send(raw)).toBe('known');
+    expect(await node.send(raw)).toEqual({ outcome: 'known', words: '' });
     chain.mine();
     expect(await node.head()).toBe(chain.head);
     expect(await node.blocks([chain.head.number, 99])).toEqual([chain.head, undefined]);
@@ -230,7 +230,7 @@ describe('a node of a simulated chain', () => {
     expect(await node.simulate([{ operation: operation({ nonce: 1n, factory: undefined }) }])).toMatchObject([
       { kind: 'valid' },
     ]);
-    expect(await node.suggestedTip()).toBeGreaterThan(0n);
+    expect((await node.tips()).suggested).toBeGreaterThan(0n);
     node.close();
     await expect(node.head()).rejects.toThrow(ChainUnavailable);
   });

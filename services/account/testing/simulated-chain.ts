@@ -1,15 +1,17 @@
+import { FORKS, type Fork, type ForkRules } from '../domain/fork-rules.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import type {
   BundleTrial,
   OperationInclusion,
   OperationsBlock,
-  SendOutcome,
+  SendAnswer,
   Simulation,
   SimulationRequest,
   TransactionReceipt,
 } from '../edge/operations-chain.ts';
 import { BundlerFaults } from './bundler-faults.ts';
 import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import { faultOf, GAS_LIMIT, nextBaseFee } from './simulated-block-rules.ts';
 import { runBundle } from './simulated-bundle.ts';
 import {
   priceOf,
@@ -45,6 +47,8 @@ export interface SimulatedChainOptions extends SimulatedContracts {
   strangers?: Partial<StrangersHabits>;
   /** With which probability a transaction of a block that leaves the chain is lost. */
   losesTransactions?: number;
+  /** Default: the newest. */
+  fork?: Fork;
   faults?: BundlerFaults;
 }
 
@@ -53,13 +57,8 @@ interface BlockChoices {
   baseFeePerGas?: bigint;
 }
 
-const GAS_LIMIT = 30_000_000n;
 const GWEI = 10n ** 9n;
 const FIRST_BASE_FEE = GWEI;
-/** A block's base fee is an eighth above or below that of its parent, at most. */
-const BASE_FEE_PARTS = 8n;
-const BASE_FEE_MOST = 100n * GWEI;
-const BASE_FEE_LEAST = 7n;
 const SECONDS_BETWEEN_BLOCKS = 15;
 const STRANGER = `0x${'5'.repeat(40)}`;
 
@@ -73,6 +72,9 @@ export class SimulatedChain {
   readonly pool: SimulatedPool;
   readonly strangers: SimulatedStrangers;
   readonly faults: BundlerFaults;
+  readonly rules: ForkRules;
+  /** Hex digits: a transaction that has them in its data is never taken. */
+  neverTaken: string | undefined;
   private readonly chain: SimulatedBlock[];
   private readonly known = new Map<string, SimulatedTransaction | undefined>();
   private actions: BlockAction[] = [];
@@ -80,8 +82,9 @@ export class SimulatedChain {
   private readonly orphaned = new Map<string, TransactionReceipt>();
 
   constructor(readonly options: SimulatedChainOptions) {
-    const { random, genesisTime, gasOf = usualGas, faults = new BundlerFaults() } = options;
+    const { random, genesisTime, gasOf = usualGas, fork = 'osaka', faults = new BundlerFaults() } = options;
     this.faults = faults;
+    this.rules = FORKS[fork];
     this.entryPoint = new SimulatedEntryPoint(options, this.state, gasOf);
     this.pool = new SimulatedPool({ forgets: 0, leavesOut: 0, minesReplaced: 0, ...options.pool }, random, faults);
     this.strangers = new SimulatedStrangers(random, { bundle: 0, deploy: 0, drain: 0, ...options.strangers }, faults);
@@ -177,15 +180,18 @@ export class SimulatedChain {
     }
   }
 
-  send(raw: string): SendOutcome {
+  /** By the rules of its fork, and with the limits of a node that nobody has told otherwise. */
+  send(raw: string): SendAnswer {
     if (!this.known.has(raw)) this.known.set(raw, readTransaction(raw));
     const transaction = this.known.get(raw);
-    if (transaction?.chainId !== this.options.chainId) return 'refused';
-    if (transaction.intrinsicGas > transaction.gasLimit || transaction.gasLimit > GAS_LIMIT) return 'refused';
+    const isOfChain = transaction?.chainId === this.options.chainId;
+    const isNever = this.neverTaken !== undefined && transaction?.data.includes(this.neverTaken) === true;
+    const words = isNever ? 'never taken' : isOfChain ? faultOf(transaction, this.rules) : 'invalid sender';
+    if (!transaction || words !== undefined) return { outcome: 'refused', words: words ?? '' };
     for (const operation of transaction.bundle?.operations ?? []) this.strangers.see(operation);
     const { from } = transaction;
     const funds = { wei: this.state.get(named.wei(from)), count: this.countOf(from) };
-    return this.pool.take(transaction, funds) ?? 'known';
+    return { outcome: this.pool.take(transaction, funds) ?? 'known', words: '' };
   }
 
   /** As of the newest block. */
@@ -282,13 +288,6 @@ const record = (executed: readonly Executed[], transactionHash: string, block: S
     const { hash: blockHash, number: blockNumber, inclusions } = block;
     inclusions.push({ ...event, transactionHash, blockHash, blockNumber, logIndex: inclusions.length });
   }
-};
-
-const nextBaseFee = (before: bigint, random: SeededRandom): bigint => {
-  const most = before / BASE_FEE_PARTS;
-  const next = before + (most * BigInt(random.between(-100, 100))) / 100n;
-  if (next < BASE_FEE_LEAST) return BASE_FEE_LEAST;
-  return next > BASE_FEE_MOST ? BASE_FEE_MOST : next;
 };
 
 /** Much as the real contracts use. */

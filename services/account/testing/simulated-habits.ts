@@ -7,7 +7,7 @@ export interface SimulatedHabits {
   /** A process is killed, at each place where it may be. */
   killed: number;
   node: Partial<NodeHabits>;
-  chain: Pick<SimulatedChainOptions, 'losesTransactions' | 'pool' | 'strangers'>;
+  chain: Pick<SimulatedChainOptions, 'fork' | 'losesTransactions' | 'pool' | 'strangers'>;
 }
 
 /** Every seed has half of what may go wrong, each as often as chance has it. */
@@ -18,6 +18,8 @@ export const randomHabits = (random: SeededRandom): SimulatedHabits => {
     node: {
       unavailable: often(0.05),
       failsAfterSend: often(0.2),
+      refuses: often(0.2),
+      triesNot: often(0.2),
       staleHead: often(0.2),
       staleState: often(0.1),
       sequenceTooHigh: often(0.3),
@@ -25,6 +27,7 @@ export const randomHabits = (random: SeededRandom): SimulatedHabits => {
       receiptStale: often(0.5),
     },
     chain: {
+      fork: random.pick(['london', 'prague', 'osaka'] as const) ?? 'osaka',
       losesTransactions: often(0.5),
       pool: { forgets: often(0.2), leavesOut: often(0.2), minesReplaced: often(0.5) },
       strangers: { bundle: often(0.2), deploy: often(0.05), drain: often(0.05) },

@@ -1,4 +1,6 @@
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { NO_DATA_FEE, type DataFee } from '../edge/data-fees.ts';
+import type { ForkRules } from '../domain/fork-rules.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import type {
   AccountState,
@@ -6,9 +8,10 @@ import type {
   OperationInclusion,
   OperationsBlock,
   OperationsChain,
-  SendOutcome,
+  SendAnswer,
   Simulation,
   SimulationRequest,
+  Tips,
   TransactionReceipt,
 } from '../edge/operations-chain.ts';
 import type { BundlerFaults } from './bundler-faults.ts';
@@ -22,6 +25,10 @@ export interface NodeHabits {
   unavailable: number;
   /** It takes a transaction, and then does not answer. */
   failsAfterSend: number;
+  /** It takes no transaction, in words of its own. */
+  refuses: number;
+  /** It does not answer what is tried, although it answers. */
+  triesNot: number;
   /** Its head is one of some blocks ago. */
   staleHead: number;
   /** It counts an operation that no block has. */
@@ -39,7 +46,7 @@ export interface NodeHabits {
 export type Between = (method: string, when: 'before' | 'after') => void;
 
 const HONEST: NodeHabits = {
-  ...{ unavailable: 0, failsAfterSend: 0, staleHead: 0, sequenceTooHigh: 0 },
+  ...{ unavailable: 0, failsAfterSend: 0, refuses: 0, triesNot: 0, staleHead: 0, sequenceTooHigh: 0 },
   ...{ logsMissing: 0, receiptMissing: 0, receiptStale: 0, staleState: 0 },
 };
 const BLOCKS_BEHIND = 3;
@@ -88,8 +95,12 @@ export class SimulatedNode implements OperationsChain {
     });
   }
 
-  suggestedTip(): Promise<bigint> {
-    return this.answer('suggestedTip', () => GWEI);
+  tips(): Promise<Tips> {
+    return this.answer('tips', () => ({ suggested: GWEI, paid: 0n }));
+  }
+
+  dataFee(): Promise<DataFee> {
+    return Promise.resolve(NO_DATA_FEE);
   }
 
   accounts(addresses: readonly string[]): Promise<AccountState[]> {
@@ -126,17 +137,29 @@ export class SimulatedNode implements OperationsChain {
   }
 
   tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial> {
-    return this.answer('tryBundle', () => this.chain.try(operations, beneficiary));
+    return this.answer('tryBundle', () => {
+      if (!this.random.chance(this.habits.triesNot)) return this.chain.try(operations, beneficiary);
+      this.faults.count('a node does not try a bundle');
+      throw new ChainUnavailable('request entity too large');
+    });
   }
 
-  send(rawTransaction: string): Promise<SendOutcome> {
+  forkRules(): Promise<ForkRules> {
+    return this.answer('forkRules', () => this.chain.rules);
+  }
+
+  send(rawTransaction: string): Promise<SendAnswer> {
     return this.answer('send', () => {
-      const outcome = this.chain.send(rawTransaction);
+      if (this.random.chance(this.habits.refuses)) {
+        this.faults.count('a node refuses a bundle');
+        return { outcome: 'refused', words: 'not today' };
+      }
+      const answer = this.chain.send(rawTransaction);
       if (this.random.chance(this.habits.failsAfterSend)) {
         this.faults.count('a node takes a transaction and does not answer');
         throw new ChainUnavailable('it took it, and said nothing');
       }
-      return outcome;
+      return answer;
     });
   }
 

@@ -110,7 +110,8 @@ export class SimulatedSenders {
       const deposit = { wei: chain.state.get(named.deposit(operation.paymaster.address)), reservedWei: 0n };
       const slot = { chainId, sender, nonce, userId: sender, headBlock };
       const signature = { ...slot, transactionId: id, userOpHash: hash, maxCostWei, validUntilMs: validUntil * 1_000 };
-      await sponsorships.reserve({ appId: APP, signature, policy: { dayWei: null, userDayWei: null }, deposit });
+      const policy = { dayWei: null, userDayWei: null };
+      await sponsorships.reserve({ appId: APP, signature, policy, deposit, entryPoint });
     }
     const subject = { transactionId: id, userId: sender, appId: 'app', chainId, sender, nonce: String(nonce) };
     const submission = {

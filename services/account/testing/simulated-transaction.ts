@@ -17,6 +17,8 @@ export interface SimulatedTransaction {
   wei: bigint;
   /** EIP-55. */
   from: string;
+  /** `0x` hex. */
+  data: string;
   /** What it costs before anything is executed. */
   intrinsicGas: bigint;
   /** `undefined` where its data is no call of `handleOps`. */
@@ -67,6 +69,7 @@ export const readTransaction = (raw: string): SimulatedTransaction | undefined =
     to: checksumAddress(to.toString('hex')),
     wei: numberOf(wei),
     from,
+    data: `0x${data.toString('hex')}`,
     intrinsicGas: intrinsicGasOf(data),
     bundle: readHandleOps(data),
   };

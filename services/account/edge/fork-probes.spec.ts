@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { FORKS } from '../domain/fork-rules.ts';
+import { rulesShownBy } from './fork-probes.ts';
+
+const refused = (message: string) => ({ error: { code: -32_000, message, data: undefined } });
+const WITHOUT_FLOOR = { result: '0x9088' };
+const WITH_FLOOR = { result: '0xee48' };
+const KNOWN = { result: `0x${'ff'.padStart(64, '0')}` };
+
+describe('the rules that a node shows', () => {
+  it.each([
+    ['london', WITHOUT_FLOOR, refused('invalid opcode: opcode 0x1e not defined')],
+    ['prague', WITH_FLOOR, refused('EVM error NotActivated')],
+    ['osaka', WITH_FLOOR, KNOWN],
+  ] as const)('are those of %s by what it charges and executes', (fork, estimate, opcode) => {
+    expect(rulesShownBy([estimate, opcode])).toEqual(FORKS[fork]);
+  });
+
+  it('are the newest where it shows none', () => {
+    expect(rulesShownBy([refused('method not found'), refused('state overrides are not supported')])).toEqual(
+      FORKS.osaka,
+    );
+    expect(rulesShownBy([{ result: 'many' }, { result: null }])).toEqual(FORKS.osaka);
+  });
+
+  it('have the floor where the fee of a layer below is in the estimate', () => {
+    expect(rulesShownBy([{ result: '0xffffff' }, KNOWN])).toEqual(FORKS.osaka);
+  });
+});

@@ -1,0 +1,40 @@
+import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
+import type { CallOutcome } from '../../../shared/chain/json-rpc-endpoint.ts';
+import { dataGas, FORKS, type ForkRules } from '../domain/fork-rules.ts';
+import { LAYER_PROBES, layerShownBy } from './data-fees.ts';
+
+/** Where nobody's code is. */
+const NOBODY = '0x00000000000000000000000000000000616e6e64';
+const DATA = `0x${'ff'.repeat(1_000)}`;
+/** CLZ(1) (EIP-7939), MSTORE(0, it), RETURN(0, 32): Osaka's only opcode. */
+const COUNT_LEADING_ZEROS = '0x60011e60005260206000f3';
+/** What nodes say of an opcode that they do not know: geth, Erigon, reth, anvil, Nethermind, Besu. */
+const NO_OPCODE = /opcode|bad ?instruction|invalid.?operation|not ?activated/i;
+
+/** What a transaction of 1,000 bytes costs, and whether the newest opcode is known. */
+const PROBES_OF_FORK: readonly RpcCall[] = [
+  { method: 'eth_estimateGas', params: [{ from: NOBODY, to: NOBODY, data: DATA }] },
+  { method: 'eth_call', params: [{ to: NOBODY }, 'latest', { [NOBODY]: { code: COUNT_LEADING_ZEROS } }] },
+];
+
+export const FORK_PROBES: readonly RpcCall[] = [...PROBES_OF_FORK, ...LAYER_PROBES];
+
+/** Returns the rules that a node shows. Where it shows none, the newest count: they refuse more, and lose nothing. */
+export const rulesShownBy = ([estimate, opcode, ...oracles]: readonly CallOutcome[]): ForkRules => {
+  const layerBelow = layerShownBy(oracles);
+  return {
+    floorTokenGas: hasNoFloor(estimate) ? FORKS.london.floorTokenGas : FORKS.prague.floorTokenGas,
+    transactionGasMax: isUnknown(opcode) ? FORKS.prague.transactionGasMax : FORKS.osaka.transactionGasMax,
+    ...(layerBelow && { layerBelow }),
+  };
+};
+
+/** The fee of a layer below may be in the estimate too: then it is above the floor, which is taken for one. */
+const hasNoFloor = (estimate: CallOutcome | undefined): boolean =>
+  estimate !== undefined &&
+  'result' in estimate &&
+  /^0x[0-9a-f]+$/i.test(String(estimate.result)) &&
+  BigInt(String(estimate.result)) < dataGas(DATA, FORKS.prague).floor;
+
+const isUnknown = (call: CallOutcome | undefined): boolean =>
+  call !== undefined && 'error' in call && NO_OPCODE.test(call.error.message);

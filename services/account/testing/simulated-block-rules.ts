@@ -1,0 +1,33 @@
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import { dataGas, type ForkRules } from '../domain/fork-rules.ts';
+import type { SimulatedTransaction } from './simulated-transaction.ts';
+
+export const GAS_LIMIT = 30_000_000n;
+/** What geth takes for a transaction, and how long it may be. */
+const FEE_MAX = 10n ** 18n;
+const BYTES_MAX = 131_072;
+const GWEI = 10n ** 9n;
+/** A block's base fee is an eighth above or below that of its parent, at most. */
+const BASE_FEE_PARTS = 8n;
+const BASE_FEE_MOST = 100n * GWEI;
+const BASE_FEE_LEAST = 7n;
+
+/** What geth says of a transaction that it never takes. */
+export const faultOf = (
+  { intrinsicGas, gasLimit, maxFeePerGas, data }: SimulatedTransaction,
+  rules: ForkRules,
+): string | undefined => {
+  if (gasLimit < intrinsicGas) return 'intrinsic gas too low';
+  if (gasLimit < dataGas(data, rules).floor) return 'insufficient gas for floor data gas cost';
+  if (gasLimit > GAS_LIMIT) return 'exceeds block gas limit';
+  if (gasLimit > (rules.transactionGasMax ?? GAS_LIMIT)) return 'transaction gas limit too high';
+  if (gasLimit * maxFeePerGas > FEE_MAX) return 'tx fee exceeds the configured cap (1.00 ether)';
+  return (data.length - 2) / 2 > BYTES_MAX ? 'oversized data' : undefined;
+};
+
+export const nextBaseFee = (before: bigint, random: SeededRandom): bigint => {
+  const most = before / BASE_FEE_PARTS;
+  const next = before + (most * BigInt(random.between(-100, 100))) / 100n;
+  if (next < BASE_FEE_LEAST) return BASE_FEE_LEAST;
+  return next > BASE_FEE_MOST ? BASE_FEE_MOST : next;
+};
