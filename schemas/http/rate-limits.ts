@@ -27,6 +27,7 @@ export const rateLimits = {
   storedBytes: { points: 25_000_000, seconds: 86_400, shared: true }, // user, app itself, or signing key of an app; bytes that commands store: their bodies and kept answers as sealed, and 1,000 each
   send: { points: 10, seconds: 1 }, // user
   rpc: { points: 50, seconds: 1 }, // user
+  simulatedGas: { points: 1_000_000_000, seconds: 60 }, // user or app itself; gas that a node executes for estimates
   rpcApp: { points: 1_000, seconds: 1 }, // app
 } as const satisfies Record<string, RateLimit>;
 

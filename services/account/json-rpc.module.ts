@@ -4,6 +4,7 @@ import type { Transactor } from '../../shared/event-store/transact.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import type { AccountNonces } from './edge/account-nonces.ts';
 import type { ChainConditions } from './edge/chain-conditions.ts';
+import { CountedSimulations } from './edge/counted-simulations.ts';
 import type { Deposits } from './edge/deposits.ts';
 import { Entities } from './edge/entities.ts';
 import { OperationReceipts } from './edge/operation-receipts.ts';
@@ -38,21 +39,22 @@ interface JsonRpcParts {
 
 export const jsonRpcProviders = (parts: JsonRpcParts): Provider[] => {
   const { chains, transactor, readStore, isDebug, nonces, sponsors, deposits, submissions, signer, conditions } = parts;
-  const estimates = new OperationEstimates();
   const entities = new Entities(transactor);
   const foreign = new ForeignOperations(entities);
-  const signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions);
-  const sponsored = new SponsoredOperations(transactor.clock, sponsors, signer, estimates);
   return [
     {
       provide: RpcMethods,
-      useFactory: (models: Projections, receipts: OperationReceipts) =>
-        new RpcMethods(chains, {
-          ...{ estimates, signed, sponsored },
+      useFactory: (models: Projections, receipts: OperationReceipts, simulations: CountedSimulations) => {
+        const estimates = new OperationEstimates(simulations);
+        return new RpcMethods(chains, {
+          estimates,
+          signed: new SignedOperations(transactor, nonces, foreign, deposits, conditions, simulations),
+          sponsored: new SponsoredOperations(transactor.clock, sponsors, signer, estimates, simulations),
           accepted: new AcceptedOperations(readStore, models, receipts, submissions),
           debug: isDebug ? new DebugBundler({ transactor, readStore, models, entities }) : undefined,
-        }),
-      inject: [Projections, OperationReceipts],
+        });
+      },
+      inject: [Projections, OperationReceipts, CountedSimulations],
     },
   ];
 };

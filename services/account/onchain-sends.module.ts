@@ -1,25 +1,26 @@
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
 import type { Settings } from '../../shared/config/settings.ts';
+import { RateLimits } from '../../shared/edge/rate-limits.ts';
 import { systemMetadata } from '../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { VaultKeys } from '../../shared/key-vault/vault-keys.ts';
 import { addressOfKey } from '../../shared/keys/secp256k1-keys.ts';
 import type { SupervisedLoop } from '../../shared/loops/supervised-loop.ts';
-import { bundleLoop } from './bundle-operations/bundle-loop.ts';
+import { bundleLoop, type BegunAsPrepared } from './bundle-operations/bundle-loop.ts';
 import { Bundler } from './bundle-operations/bundler.ts';
 import { BundlingControl } from './bundle-operations/bundling-control.ts';
 import { ExecutorAccount } from './bundle-operations/executor-account.ts';
-import type { Begun } from './bundle-operations/recover-operations.ts';
 import { Records } from './bundle-operations/records.ts';
 import { SignedAnew } from './bundle-operations/replacements.ts';
 import { ReservationsOnChain } from './bundle-operations/reservations-on-chain.ts';
 import { CancelTransactionHandler } from './cancel-transaction/cancel-transaction.handler.ts';
 import { CancelTransactionHttp } from './cancel-transaction/cancel-transaction.http.ts';
-import { preparedChainFold, type PreparedChain } from './domain/prepared-chain.ts';
+import { preparedChainFold, recordPreparation, type PreparedChain } from './domain/prepared-chain.ts';
 import { AccountNonces } from './edge/account-nonces.ts';
 import { Apps } from './edge/apps.ts';
 import { ChainConditions } from './edge/chain-conditions.ts';
+import { CountedSimulations } from './edge/counted-simulations.ts';
 import { Deposits } from './edge/deposits.ts';
 import { OperationDrafts } from './edge/operation-drafts.ts';
 import { OperationSigner } from './edge/operation-signer.ts';
@@ -84,6 +85,11 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
       { provide: OperationDrafts, useValue: drafts },
       { provide: Submissions, useValue: submissions },
       { provide: ChainConditions, useValue: conditions },
+      {
+        provide: CountedSimulations,
+        useFactory: (limits: RateLimits) => new CountedSimulations(limits),
+        inject: [RateLimits],
+      },
       ...jsonRpcProviders({
         chains,
         transactor,
@@ -126,16 +132,22 @@ const loopOf = (chain: ServedChain, parts: BundlerParts & Pick<OnchainParts, 'fo
 };
 
 /** Returns what sends operations of a chain; `undefined` while it is not prepared. */
-export const beginBundling = async (chain: ServedChain, parts: BundlerParts): Promise<Begun | undefined> => {
+export const beginBundling = async (chain: ServedChain, parts: BundlerParts): Promise<BegunAsPrepared | undefined> => {
   const { state } = await parts.transactor.load(onchainStream(chain.settings.chainId), preparedChainFold);
   return state && begin(chain, state, parts);
 };
 
-const begin = async (
-  chain: ServedChain,
+const isPreparedAs = async (
   prepared: PreparedChain,
-  { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships }: BundlerParts,
-) => {
+  { transactor }: BundlerParts,
+  chainId: number,
+): Promise<boolean> => {
+  const { state } = await transactor.load(onchainStream(chainId), preparedChainFold);
+  return state !== undefined && recordPreparation(prepared, state).length === 0;
+};
+
+const begin = async (chain: ServedChain, prepared: PreparedChain, parts: BundlerParts) => {
+  const { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships } = parts;
   const { chainId, confirmations, entryPoint, accountFactory, paymaster = prepared.paymaster } = chain.settings;
   const executors = await Promise.all(
     prepared.executors.map(async (address, number) => {
@@ -163,5 +175,6 @@ const begin = async (
     clock: foundation.clock,
     logger: foundation.logger,
   });
-  return { bundler, reservations, control };
+  const isOutdated = async () => !(await isPreparedAs(prepared, parts, chainId));
+  return { bundler, reservations, control, isOutdated };
 };

@@ -103,6 +103,7 @@ describe('rate limits', () => {
       'storedBytes 25000000 per 86400 s',
       'send 10 per 1 s',
       'rpc 50 per 1 s',
+      'simulatedGas 1000000000 per 60 s',
       'rpcApp 1000 per 1 s',
     ]);
   });

@@ -3,6 +3,8 @@ import { unavailable } from '../errors/refusal.ts';
 /** No single call to an engine takes longer, also for a query whose time has no end. */
 const CALL_MS_MAX = 4_000;
 
+const TOO_MANY_RECORDS = 'the query looks through too many records: ask for fewer blocks, or for what fewer have';
+
 interface QueryBudgetOptions {
   /** Callers share an engine fairly, however much each of them asks. */
   caller: string;
@@ -10,6 +12,8 @@ interface QueryBudgetOptions {
   withinMs?: number;
   /** Aborts when nobody waits for the answer any more. */
   signal?: AbortSignal;
+  /** What the caller is told when the time is over. */
+  tooLong?: string;
 }
 
 /** The time that a query may take. */
@@ -21,9 +25,11 @@ export class QueryBudget {
   usedMs = 0;
   private readonly endsAt: number;
   private readonly timeout: AbortSignal | undefined;
+  private readonly detail: string;
 
-  constructor({ caller, withinMs, signal }: QueryBudgetOptions) {
+  constructor({ caller, withinMs, signal, tooLong = TOO_MANY_RECORDS }: QueryBudgetOptions) {
     this.caller = caller;
+    this.detail = tooLong;
     this.endsAt = performance.now() + (withinMs ?? Infinity);
     this.timeout = withinMs === undefined ? undefined : AbortSignal.timeout(withinMs);
     this.signal = AbortSignal.any([this.timeout, signal].filter((one) => one !== undefined));
@@ -41,6 +47,6 @@ export class QueryBudget {
   }
 
   tooLong(cause?: unknown): Error {
-    return unavailable('the query looks through too many records: ask for fewer blocks, or for what fewer have', cause);
+    return unavailable(this.detail, cause);
   }
 }

@@ -76,7 +76,7 @@ export class SignedAnew implements Replacements {
     const account = await this.drafts.accountOf(userId ?? '', chainId);
     const { paymaster, maxFeePerGas, maxPriorityFeePerGas, nonce } = operation;
     const call = callsOf(operation.callData)?.[0];
-    const terms = { call, tip: maxPriorityFeePerGas, paymaster: paymaster?.address };
+    const terms = { call, tip: maxPriorityFeePerGas, paymaster: paymaster?.address, estimator: this.chain.estimator };
     const draft = await this.drafts.draft(this.chain, account, terms);
     const { factory, ...limits } = await this.drafts.withLimits(draft, true);
     return { ...limits, factory, nonce, maxFeePerGas, maxPriorityFeePerGas };

@@ -2,12 +2,14 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { userKey } from '../../../shared/auth/holder-key.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { holderOf } from '../domain/nonces.ts';
 import { idOfReplacement, type Transaction } from '../domain/transaction.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
 import { ChainConditions } from '../edge/chain-conditions.ts';
+import { CountedSimulations } from '../edge/counted-simulations.ts';
 import { needsDeploying, OperationDrafts, withNonce } from '../edge/operation-drafts.ts';
 import { requireFunds } from '../edge/required-funds.ts';
 import { ServedChains } from '../edge/served-chains.ts';
@@ -34,6 +36,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     private readonly sponsors: Sponsors,
     private readonly submissions: Submissions,
     private readonly conditions: ChainConditions,
+    private readonly simulations: CountedSimulations,
   ) {}
 
   async execute({ transactionId, caller, metadata }: CancelTransaction) {
@@ -90,13 +93,14 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     const { userId, appId } = caller;
     const nonce = BigInt(text);
     const account = await this.drafts.accountOf(userId, chainId);
-    const terms = { call: undefined, tip: undefined, paymaster: sponsor?.paymaster };
     const chain = this.chains.get(chainId);
+    const estimator = this.simulations.estimatorOfSend(chain, userKey(userId));
+    const terms = { call: undefined, tip: undefined, paymaster: sponsor?.paymaster, estimator };
     const draft = await this.drafts.draft(chain, account, terms);
     const others = draft.nonces.transactions.filter((one) => one.submission.nonce !== text);
     const withoutIt = { ...draft, nonces: { ...draft.nonces, transactions: others } };
     const deploys = needsDeploying(withoutIt);
-    const operation = withNonce(await this.drafts.withLimits(draft, deploys), nonce);
+    const operation = withNonce(await this.drafts.withLimits(draft, deploys), nonce, draft.now.rules);
     if (sponsor) await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });
     else requireFunds({ ...withoutIt, operation });
     await this.conditions.requireGas(chain);

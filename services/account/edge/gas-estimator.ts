@@ -4,7 +4,7 @@ import type { UserOperation } from '../domain/user-operation.ts';
 import { executedCallData, executionProbe, readExecution, type Execution } from './execution-probe.ts';
 import type { GatheredRequests } from './gathered-requests.ts';
 import type { OperationsChain, Simulation, SimulationRequest } from './operations-chain.ts';
-import { searchLimit } from './search-limit.ts';
+import { searchLimit, searchLimitOnce } from './search-limit.ts';
 
 /** Of an operation, in gas. Those of the paymaster are 0 without one. */
 export interface GasLimits {
@@ -15,15 +15,18 @@ export interface GasLimits {
 }
 
 /** Limits and fees of the operation do not count, and the signatures may be stubs. */
-export type EstimationRequest = Pick<SimulationRequest, 'operation' | 'asDeployed' | 'stateOverride'>;
+export interface EstimationRequest extends Pick<SimulationRequest, 'operation' | 'asDeployed' | 'stateOverride'> {
+  /** Whether the state is overridden by somebody else, who may make each try as long as it can be: then there is one round. */
+  isOverridden?: boolean;
+}
 
 export type Simulations = GatheredRequests<SimulationRequest, Simulation>;
 type Valid = Extract<Simulation, { kind: 'valid' }>;
 /** How validation is limited. */
 type Validation = Pick<GasLimits, 'verificationGasLimit' | 'paymasterVerificationGasLimit'>;
 
-/** More than any honest operation takes, and with the others less than a node gives to a call (30 million and more). */
-const CALL_GAS_MAX = 16_000_000n;
+/** With validation and what the EntryPoint keeps back, as much as one transaction may have since Osaka (2^24). */
+export const CALL_GAS_MAX = 15_000_000n;
 const VALIDATION_GAS_MAX = 4_000_000n;
 /** Less than any call takes. */
 const CALL_GAS_MIN = 2_000n;
@@ -43,7 +46,7 @@ const withMargin = (gas: bigint): bigint => gas + gas / 32n;
 export class GasEstimator {
   constructor(
     private readonly chain: Pick<OperationsChain, 'entryPoint' | 'chainId'>,
-    private readonly simulations: Simulations,
+    private readonly simulations: Pick<Simulations, 'ask'>,
   ) {}
 
   /**
@@ -83,10 +86,12 @@ export class GasEstimator {
     tried: { check: Simulation | undefined; plenty: Execution; callGasLimit: bigint },
   ): Promise<bigint> {
     const { check, plenty, callGasLimit } = tried;
+    if (request.isOverridden && callGasLimit >= CALL_GAS_MAX) return CALL_GAS_MAX;
     const same = (execution: Execution | undefined): boolean =>
       execution?.succeeded === true && execution.gasUsed === plenty.gasUsed;
     if (callGasLimit < CALL_GAS_MAX) {
       if (check && same(executionOf(check))) return callGasLimit;
+      if (request.isOverridden) return (await this.searchExecution(request, callGasLimit, same)) ?? CALL_GAS_MAX;
       const limit = await this.searchExecution(request, callGasLimit, same);
       // What differs right below the maximum depends on the gas that there is: then success alone counts.
       if (limit !== undefined && limit < CALL_GAS_MAX / 2n) return withMargin(limit);
@@ -100,7 +105,7 @@ export class GasEstimator {
     low: bigint,
     suffices: (execution: Execution | undefined) => boolean,
   ): Promise<bigint | undefined> {
-    return searchLimit({ low, high: CALL_GAS_MAX }, async (limits) => {
+    return searchOf(request)({ low, high: CALL_GAS_MAX }, async (limits) => {
       const simulations = await this.simulations.ask(limits.map((limit) => this.limited(request, PLENTY, limit)));
       return simulations.map((simulation) => suffices(executionOf(simulation)));
     });
@@ -109,7 +114,7 @@ export class GasEstimator {
   private async searchValidation(request: EstimationRequest, { ...found }: Validation): Promise<Validation> {
     const names = ['verificationGasLimit', 'paymasterVerificationGasLimit'] as const;
     for (const name of request.operation.paymaster ? names : names.slice(0, 1)) {
-      const limit = await searchLimit({ low: found[name], high: VALIDATION_GAS_MAX }, async (limits) => {
+      const limit = await searchOf(request)({ low: found[name], high: VALIDATION_GAS_MAX }, async (limits) => {
         const tried = limits.map((gas) => this.limited(request, { ...PLENTY, [name]: gas }, 0n));
         return (await this.simulations.ask(tried)).map(({ kind }) => kind === 'valid');
       });
@@ -158,6 +163,8 @@ const withFee = (operation: UserOperation, fee: bigint): UserOperation => ({
   maxFeePerGas: fee,
   maxPriorityFeePerGas: fee,
 });
+
+const searchOf = ({ isOverridden = false }: EstimationRequest) => (isOverridden ? searchLimitOnce : searchLimit);
 
 const executionOf = (simulation: Simulation): Execution | undefined =>
   simulation.kind === 'valid' ? readExecution(simulation.targetResult) : undefined;

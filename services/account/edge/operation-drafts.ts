@@ -3,6 +3,7 @@ import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { createAccountData, executeCall, type AccountCall } from '../domain/account-calls.ts';
+import type { ForkRules } from '../domain/fork-rules.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import { preVerificationGas } from '../domain/pre-verification-gas.ts';
 import { refusedBy } from '../domain/sponsorship-policy.ts';
@@ -10,7 +11,7 @@ import type { SmartAccount } from '../domain/smart-account.ts';
 import { isErased, userFold } from '../domain/user.ts';
 import { nonceOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
 import type { AccountNonces, NoncesInUse } from './account-nonces.ts';
-import type { GasLimits } from './gas-estimator.ts';
+import type { GasEstimator, GasLimits } from './gas-estimator.ts';
 import type { AccountState } from './operations-chain.ts';
 import type { ChainNow, ServedChain } from './served-chains.ts';
 import { SUGGESTED_TIP_MAX } from './served-chains.ts';
@@ -28,10 +29,21 @@ export interface Draft {
   state: AccountState;
   nonces: NoncesInUse;
   now: ChainNow;
+  estimator: GasEstimator;
   /** Its limits are not found yet, and its signatures are stubs. */
   operation: UserOperation;
   /** What it sends along. */
   valueWei: bigint;
+}
+
+export interface DraftTerms {
+  call: AccountCall | undefined;
+  /** `undefined`: as the node suggests it. */
+  tip: bigint | undefined;
+  /** `undefined`: the account pays. */
+  paymaster: string | undefined;
+  /** That of the chain where nobody waits for an answer. */
+  estimator: GasEstimator;
 }
 
 /** Makes operations of what users want to do. */
@@ -57,7 +69,7 @@ export class OperationDrafts {
   async draft(
     chain: ServedChain,
     account: SmartAccount,
-    { call, tip, paymaster }: { call: AccountCall | undefined; tip: bigint | undefined; paymaster: string | undefined },
+    { call, tip, paymaster, estimator }: DraftTerms,
   ): Promise<Draft> {
     const { address: sender, chainId } = account;
     const [now, [state], nonces] = await askChain(chain, () =>
@@ -79,7 +91,7 @@ export class OperationDrafts {
           : { address: paymaster, verificationGasLimit: 0n, postOpGasLimit: 0n, data: STUB_PAYMASTER_DATA },
       signature: STUB_SIGNATURE,
     };
-    return { chain, account, state, nonces, now, operation, valueWei: call?.value ?? 0n };
+    return { chain, account, state, nonces, now, estimator, operation, valueWei: call?.value ?? 0n };
   }
 
   /**
@@ -88,7 +100,8 @@ export class OperationDrafts {
    * The account is taken to have what it sends.
    * @throws Refusal execution_reverted, user_op_rejected, sponsorship_refused, dependency_unavailable
    */
-  async withLimits({ chain, account, state, operation, valueWei }: Draft, deploys: boolean): Promise<UserOperation> {
+  async withLimits(draft: Draft, deploys: boolean): Promise<UserOperation> {
+    const { chain, account, state, operation, valueWei, estimator } = draft;
     const { owner, factory, address } = account;
     const whole = { ...operation, factory: deploys ? { address: factory, data: createAccountData(owner) } : undefined };
     const isAsIs = deploys || state.hasCode;
@@ -99,7 +112,10 @@ export class OperationDrafts {
       ...(valueWei > state.wei && { stateOverride: { [address]: { balance } } }),
     };
     try {
-      return limited(whole, await askChain(chain, () => chain.estimator.estimate(request)));
+      return await askChain(chain, async () => {
+        const limits = limited(whole, await estimator.estimate(request));
+        return { ...limits, preVerificationGas: await chain.preVerificationGas(limits) };
+      });
     } catch (error) {
       const { code, members } = error instanceof Refusal ? error : {};
       // The EntryPoint: the paymaster's deposit is too low, whatever is reserved.
@@ -117,11 +133,13 @@ export const needsDeploying = ({ state, nonces }: Pick<Draft, 'state' | 'nonces'
 };
 
 /** Gives an operation its nonce. */
-export const withNonce = (operation: UserOperation, nonce: bigint): UserOperation => {
+export const withNonce = (operation: UserOperation, nonce: bigint, rules: ForkRules): UserOperation => {
   const isNewKey = nonceParts(nonce).sequence === 0n;
   const verificationGasLimit = operation.verificationGasLimit - (isNewKey ? 0n : NEW_KEY_GAS);
   const whole = { ...operation, nonce, verificationGasLimit };
-  return { ...whole, preVerificationGas: preVerificationGas(whole) };
+  // What it has more is for the fee of a rollup, which is the same with this nonce.
+  const dataFeeGas = operation.preVerificationGas - preVerificationGas(operation, rules);
+  return { ...whole, preVerificationGas: preVerificationGas(whole, rules) + dataFeeGas };
 };
 
 /** @throws Refusal dependency_unavailable where the chain does not answer */
@@ -137,7 +155,7 @@ export const askChain = async <Answer>(chain: ServedChain, ask: () => Promise<An
 const limited = (operation: UserOperation, limits: GasLimits): UserOperation => {
   const { callGasLimit, verificationGasLimit, paymasterVerificationGasLimit, paymasterPostOpGasLimit } = limits;
   const { paymaster } = operation;
-  const whole = {
+  return {
     ...operation,
     callGasLimit,
     verificationGasLimit,
@@ -147,7 +165,6 @@ const limited = (operation: UserOperation, limits: GasLimits): UserOperation => 
       postOpGasLimit: paymasterPostOpGasLimit,
     },
   };
-  return { ...whole, preVerificationGas: preVerificationGas(whole) };
 };
 
 const feesAt = ({ head, tip: suggested }: ChainNow, wanted: bigint | undefined, feeCap: bigint) => {

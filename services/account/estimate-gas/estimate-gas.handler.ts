@@ -1,9 +1,12 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { GasEstimate, TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { userKey } from '../../../shared/auth/holder-key.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
 import { ruleAgainstTip } from '../domain/sponsorship-policy.ts';
+import { CountedSimulations } from '../edge/counted-simulations.ts';
+import type { GasEstimator } from '../edge/gas-estimator.ts';
 import { needsDeploying, OperationDrafts } from '../edge/operation-drafts.ts';
 import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
 import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
@@ -14,6 +17,8 @@ export class EstimateGas extends Query<GasEstimate> {
   constructor(
     readonly request: TransactionRequest,
     readonly caller: UserCaller,
+    /** Aborts when nobody waits for the answer any more. */
+    readonly ended: AbortSignal,
   ) {
     super();
   }
@@ -21,37 +26,45 @@ export class EstimateGas extends Query<GasEstimate> {
 
 type Call = ReturnType<typeof readCall>;
 
+interface Asked {
+  chain: ServedChain;
+  call: Call;
+  caller: UserCaller;
+  estimator: GasEstimator;
+}
+
 @QueryHandler(EstimateGas)
 export class EstimateGasHandler implements IQueryHandler<EstimateGas> {
   constructor(
     private readonly chains: ServedChains,
     private readonly drafts: OperationDrafts,
     private readonly sponsors: Sponsors,
+    private readonly simulations: CountedSimulations,
   ) {}
 
-  async execute({ request, caller }: EstimateGas): Promise<GasEstimate> {
+  async execute({ request, caller, ended }: EstimateGas): Promise<GasEstimate> {
     const chain = this.chains.get(request.chainId);
     const call = readCall(request);
+    const estimator = this.simulations.estimatorOf(chain, { caller: userKey(caller.userId), ended });
     const sponsor = await this.sponsorOf(chain, call, request, caller);
-    const sponsored = sponsor && (await this.estimate(chain, call, caller, sponsor));
+    const sponsored = sponsor && (await this.estimate({ chain, call, caller, estimator }, sponsor));
     if (sponsored) return estimateOf(sponsored, true);
-    const paidByAccount = await this.estimate(chain, call, caller, undefined);
+    const paidByAccount = await this.estimate({ chain, call, caller, estimator }, undefined);
     if (!paidByAccount) throw new Error('an operation without a sponsor is always estimated');
     return estimateOf(paidByAccount, false);
   }
 
   /** Returns `undefined` where a rule refuses to pay for it. */
   private async estimate(
-    chain: ServedChain,
-    call: Call,
-    { userId }: UserCaller,
+    { chain, call, caller: { userId }, estimator }: Asked,
     sponsor: Sponsor | undefined,
   ): Promise<UserOperation | undefined> {
     const { chainId } = chain.settings;
     const account = await this.drafts.accountOf(userId, chainId);
-    const draft = await this.drafts.draft(chain, account, { call, tip: call.tip, paymaster: sponsor?.paymaster });
+    const terms = { call, tip: call.tip, paymaster: sponsor?.paymaster, estimator };
+    const draft = await this.drafts.draft(chain, account, terms);
     if (!sponsor) return this.drafts.withLimits(draft, needsDeploying(draft));
-    if (ruleAgainstTip(draft.operation.maxPriorityFeePerGas, draft.now.tip) !== undefined) return undefined;
+    if (ruleAgainstTip(draft.operation.maxPriorityFeePerGas, draft.now.tipMax) !== undefined) return undefined;
     return unlessRefused(async () => {
       const operation = await this.drafts.withLimits(draft, needsDeploying(draft));
       await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });

@@ -12,7 +12,7 @@ export class EstimateGasHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(estimateGas)
-  estimate({ body, caller }: ParsedRequest<typeof estimateGas>): Promise<GasEstimate> {
-    return this.queries.execute(new EstimateGas(body, caller));
+  estimate({ body, caller, context }: ParsedRequest<typeof estimateGas>): Promise<GasEstimate> {
+    return this.queries.execute(new EstimateGas(body, caller, context.ended()));
   }
 }

@@ -2,14 +2,17 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { SentTransaction, TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { userKey } from '../../../shared/auth/holder-key.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import type { SmartAccount } from '../domain/smart-account.ts';
+import { faultOfBounds } from '../domain/operation-bounds.ts';
 import { ruleAgainstTip, refusedBy } from '../domain/sponsorship-policy.ts';
 import { idOfRequest, newTransactionId } from '../domain/transaction.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
 import { ChainConditions } from '../edge/chain-conditions.ts';
+import { CountedSimulations } from '../edge/counted-simulations.ts';
 import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../edge/operation-drafts.ts';
 import { requireFunds } from '../edge/required-funds.ts';
 import { ServedChains } from '../edge/served-chains.ts';
@@ -40,6 +43,7 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     private readonly sponsors: Sponsors,
     private readonly submissions: Submissions,
     private readonly conditions: ChainConditions,
+    private readonly simulations: CountedSimulations,
   ) {}
 
   async execute({ request, caller, onceId, metadata }: SendTransaction) {
@@ -68,9 +72,13 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     const sponsor = request.sponsor
       ? await this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls: [call] })
       : undefined;
-    const draft = await this.drafts.draft(chain, account, { call, tip: call.tip, paymaster: sponsor?.paymaster });
+    const estimator = this.simulations.estimatorOfSend(chain, userKey(userId));
+    const terms = { call, tip: call.tip, paymaster: sponsor?.paymaster, estimator };
+    const draft = await this.drafts.draft(chain, account, terms);
     const deploys = needsDeploying(draft);
     const operation = await this.drafts.withLimits(draft, deploys);
+    const fault = faultOfBounds(operation, { ...draft.now, dataFeeGas: 0n });
+    if (fault !== undefined) throw invalid({ path: 'transactionReq', message: fault });
     requireFunds({ ...draft, operation });
     if (sponsor) await this.requireSponsored(sponsor, { ...draft, operation }, userId);
     await this.conditions.requireGas(chain);
@@ -82,13 +90,13 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     );
     return this.unlessRefused(transactionId, account, metadata, async () => {
       const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
-      const signed = { operation: withNonce(whole, assigned.nonce), now: draft.now, replaces: null };
+      const signed = { operation: withNonce(whole, assigned.nonce, draft.now.rules), now: draft.now, replaces: null };
       return this.submissions.submit({ transactionId, userId, appId, account, sponsor, ...signed }, metadata);
     });
   }
 
   private async requireSponsored(sponsor: Sponsor, { operation, now, account }: Draft, userId: string): Promise<void> {
-    const rule = ruleAgainstTip(operation.maxPriorityFeePerGas, now.tip);
+    const rule = ruleAgainstTip(operation.maxPriorityFeePerGas, now.tipMax);
     if (rule !== undefined) throw refusedBy(rule);
     await this.sponsors.requireAllowed(sponsor, { chainId: account.chainId, userId, operation });
   }

@@ -4,6 +4,7 @@ import type { RpcParams } from '../../../schemas/rpc/rpc-methods.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { IdempotentRequests } from '../../../shared/edge/idempotent-requests.ts';
+import { RateLimits } from '../../../shared/edge/rate-limits.ts';
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import type { KeyVault } from '../../../shared/key-vault/key-vault.ts';
@@ -22,6 +23,7 @@ import {
   type Begun,
 } from '../../account/bundle-operations/recover-operations.ts';
 import { ChainConditions } from '../../account/edge/chain-conditions.ts';
+import { CountedSimulations } from '../../account/edge/counted-simulations.ts';
 import { Entities } from '../../account/edge/entities.ts';
 import type { OperationsChain } from '../../account/edge/operations-chain.ts';
 import { ServedChain, ServedChains } from '../../account/edge/served-chains.ts';
@@ -94,9 +96,11 @@ export class SendingProcess {
     const chains = new ServedChains(new Map([[chain.chainId, this.served]]));
     const conditions = new ChainConditions(clock);
     this.requests = new IdempotentRequests(transactor, masterKey, personalData);
-    this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions, conditions);
+    const simulations = new CountedSimulations(new RateLimits({ RATE_LIMITS: 'off' }));
+    const needed = [transactor, chains, drafts, nonces, sponsors, submissions, conditions, simulations] as const;
+    this.handler = new SendTransactionHandler(...needed);
     const foreign = new ForeignOperations(new Entities(transactor));
-    this.signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions);
+    this.signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions, simulations);
     this.bundling = { foundation: { clock, logger, settings: { RPC_DEBUG: 'off' } }, transactor, keys, ...parts };
   }
 
@@ -110,7 +114,10 @@ export class SendingProcess {
     const app = await this.bundling.sponsors.payingApp(undefined, caller.appId);
     const metadata = { correlationId: key, actor: { type: 'user' as const, id: caller.userId } };
     const { entryPoint } = chain.settings;
-    return this.signed.send({ userOperation, entryPoint }, { chain, app, caller, metadata });
+    return this.signed.send(
+      { userOperation, entryPoint },
+      { chain, app, caller, metadata, ended: new AbortController().signal },
+    );
   }
 
   private async send({ key, caller, request }: KeyedSend): Promise<unknown> {
