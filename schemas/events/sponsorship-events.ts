@@ -23,6 +23,8 @@ export const sponsorshipEvents = {
       validUntil: isoTime,
       /** The head of the chain when it was signed. */
       headBlock: blockNumber,
+      /** An operation of the same user whose cost is set aside no more: it was signed over `/rpc` and not sent. */
+      inPlaceOf: z.object({ sender: address, nonce: uint }).exactOptional(),
     }),
   ),
   SponsorshipSettled: event(

@@ -98,14 +98,19 @@ const decide = (state: Sponsorship, { kind, nonce, which, cost, block }: Step) =
   if (kind === 'settle') return settle(state, inclusion);
   if (kind === 'undo') return reserveAgain(state, inclusion);
   if (kind === 'release') return release(state, slot, { reason: 'nonce_used' });
-  const signature = { ...slot, appId: 'app_1', transactionId: null, userId: `usr_${String(nonce % 3)}` };
+  const signature = {
+    ...slot,
+    appId: 'app_1',
+    transactionId: `tx_${String(nonce)}`,
+    userId: `usr_${String(nonce % 3)}`,
+  };
   const { userOpHash } = inclusion;
   const policy = { dayWei: String(DAY_WEI), userDayWei: String(USER_DAY_WEI) };
   const deposit = { wei: 10n ** 20n, reservedWei: 0n };
   return reserve(
     state,
     { ...signature, userOpHash, maxCostWei: cost, validUntilMs: 1, headBlock: 1 },
-    { policy, deposit },
+    { policy, deposit, sent: new Set(), nowMs: 0 },
   );
 };
 
@@ -118,7 +123,10 @@ describe('the accounts of a sponsorship', () => {
         for (const one of steps) {
           let isAllowed = true;
           try {
-            state = decide(state, one).reduce((before, event) => frozen(sponsorshipFold.evolve(before, event)), state);
+            state = decide(state, one).reduce(
+              (before, event) => frozen(sponsorshipFold.evolve(before, event, 0)),
+              state,
+            );
           } catch (error) {
             if (!(error instanceof Refusal)) throw error;
             isAllowed = false;
@@ -145,7 +153,7 @@ describe('the accounts of a sponsorship', () => {
     const passedMs = startStopwatch();
     for (let nonce = 0; nonce < 30_000; nonce += 1) {
       const one = { kind: 'reserve', nonce, which: 0, cost: 0n, block: 0 };
-      state = decide(state, one).reduce((before, event) => sponsorshipFold.evolve(before, event), state);
+      state = decide(state, one).reduce((before, event) => sponsorshipFold.evolve(before, event, 0), state);
     }
     expect(passedMs()).toBeLessThan(10_000);
     expect(spendingOn(state, 1).operations).toBe(30_000);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import {
+  feesAtMost,
   refusedBy,
   ruleAgainstCalls,
   ruleAgainstCost,
@@ -88,18 +89,18 @@ describe('the rule against gas that nobody needs', () => {
     maxPriorityFeePerGas: 100n,
   };
   const most: OperationGas = {
-    preVerificationGas: 151n,
+    preVerificationGas: 111n,
     callGasLimit: 200n,
     verificationGasLimit: 200n,
     paymasterVerificationGasLimit: 200n,
     paymasterPostOpGasLimit: 200n,
-    maxFeePerGas: 300n,
-    maxPriorityFeePerGas: 300n,
+    maxFeePerGas: 100n,
+    maxPriorityFeePerGas: 100n,
   };
 
-  it('allows half more of the one, twice the limits and three times the fees', () => {
+  it('allows a tenth more of the one, twice the limits, and the fees', () => {
     expect(ruleAgainstGas(most, needed)).toBeUndefined();
-    const exactly = { ...most, preVerificationGas: 150n };
+    const exactly = { ...most, preVerificationGas: 110n };
     expect(ruleAgainstGas(exactly, { ...needed, preVerificationGas: 100n })).toBeUndefined();
   });
 
@@ -107,11 +108,10 @@ describe('the rule against gas that nobody needs', () => {
     expect(ruleAgainstGas({ ...most, [member]: most[member] + 1n }, needed)).toBe('gas');
   });
 
-  it('allows a send 3 gwei, or twice the suggested tip', () => {
-    const gwei = 1_000_000_000n;
-    expect(ruleAgainstTip(3n * gwei, 0n)).toBeUndefined();
-    expect(ruleAgainstTip(3n * gwei + 1n, gwei)).toBe('gas');
-    expect(ruleAgainstTip(10n * gwei, 5n * gwei)).toBeUndefined();
-    expect(ruleAgainstTip(10n * gwei + 1n, 5n * gwei)).toBe('gas');
+  it('allows fees of three times the base fee and the tip that blocks are paid, and a send that tip', () => {
+    expect(feesAtMost({ baseFeePerGas: 10n, tipMax: 7n })).toEqual({ maxFeePerGas: 37n, maxPriorityFeePerGas: 7n });
+    expect(ruleAgainstTip(7n, 7n)).toBeUndefined();
+    expect(ruleAgainstTip(8n, 7n)).toBe('gas');
+    expect(ruleAgainstTip(0n, 0n)).toBeUndefined();
   });
 });

@@ -73,24 +73,26 @@ export type OperationGas = Pick<
 
 /**
  * The rule for an operation over `/rpc`: whoever bundles it is paid `preVerificationGas` and a tenth of the unused call gas from
- * the deposit, at its fees.
- * @param needed what we ask of a sender, what simulation needs, and the fees that the node suggests
+ * the deposit, at its fees, and nobody may gain by that.
+ * @param needed what we ask of a sender, what simulation needs, and the highest fees that anybody has a reason to offer
  */
 export const ruleAgainstGas = (asked: OperationGas, needed: OperationGas): 'gas' | undefined => {
   const isWasteful =
-    asked.preVerificationGas * 2n > needed.preVerificationGas * 3n ||
+    asked.preVerificationGas * 10n > needed.preVerificationGas * 11n ||
     asked.callGasLimit > needed.callGasLimit * 2n ||
     asked.verificationGasLimit > needed.verificationGasLimit * 2n ||
     asked.paymasterVerificationGasLimit > needed.paymasterVerificationGasLimit * 2n ||
     asked.paymasterPostOpGasLimit > needed.paymasterPostOpGasLimit * 2n ||
-    asked.maxFeePerGas > needed.maxFeePerGas * 3n ||
-    asked.maxPriorityFeePerGas > needed.maxPriorityFeePerGas * 3n;
+    asked.maxFeePerGas > needed.maxFeePerGas ||
+    asked.maxPriorityFeePerGas > needed.maxPriorityFeePerGas;
   return isWasteful ? 'gas' : undefined;
 };
 
-/** 3 gwei: what a send may always offer. */
-const TIP_WEI = 3_000_000_000n;
+/** The rule for a send, of which only the tip is the caller's. @param tipMax what blocks are paid */
+export const ruleAgainstTip = (tip: bigint, tipMax: bigint): 'gas' | undefined => (tip > tipMax ? 'gas' : undefined);
 
-/** The rule for a send, of which only the tip is the caller's. */
-export const ruleAgainstTip = (tip: bigint, suggestedTip: bigint): 'gas' | undefined =>
-  tip > TIP_WEI && tip > suggestedTip * 2n ? 'gas' : undefined;
+/** Returns the highest fees that anybody has a reason to offer. */
+export const feesAtMost = ({ baseFeePerGas, tipMax }: { baseFeePerGas: bigint; tipMax: bigint }) => ({
+  maxFeePerGas: 3n * baseFeePerGas + tipMax,
+  maxPriorityFeePerGas: tipMax,
+});

@@ -29,6 +29,7 @@ const second = signature({ transactionId: null, userOpHash: hashOf('b') });
 const limits = (dayWei: string | null, userDayWei: string | null = null, depositWei = 1_000n): SponsorshipLimits => ({
   policy: { dayWei, userDayWei },
   deposit: { wei: depositWei, reservedWei: 0n },
+  ...{ sent: new Set<string>(), nowMs: NOON - 60_000 },
 });
 const open = limits(null);
 const inclusion = { ...slot, userOpHash: hashOf('a'), costWei: 60n, blockHash: hashOf('1'), blockNumber: 6 };
@@ -87,6 +88,50 @@ describe('what a paymaster may spend for an app on a day', () => {
     const more = (maxCostWei: bigint, digit: string) => reserving({ ...second, maxCostWei, userOpHash: hashOf(digit) });
     expect(spent(reserving(), more(90n, 'b'))).toEqual({ reservedWei: 100n, settledWei: 0n, operations: 1 });
     expect(spent(reserving(), more(130n, 'b'), more(110n, 'c')).reservedWei).toBe(130n);
+  });
+
+  it('is set aside for three operations of a user at a time that were signed over /rpc and not sent', () => {
+    const signing = (nonce: bigint, { sent = [], nowMs = NOON - 60_000 }: { sent?: string[]; nowMs?: number } = {}) => {
+      const one = { transactionId: null, nonce, userOpHash: hashOf(String(nonce)), validUntilMs: nowMs + 120_000 };
+      return reserving(one, { ...open, sent: new Set(sent), nowMs });
+    };
+    const three = [signing(1n), signing(2n), signing(3n)];
+    const { state } = after(...three);
+    const placeTaken = (events: readonly SponsorshipEvent[]) =>
+      events.map(({ data }) => ('inPlaceOf' in data ? data.inPlaceOf : undefined));
+    expect(placeTaken(signing(4n)(state))).toEqual([{ sender: SENDER, nonce: '1' }]);
+    const within = reserving(
+      { transactionId: null, nonce: 4n, userOpHash: hashOf('4') },
+      { ...open, ...limits('300') },
+    );
+    expect(spent(...three, within)).toEqual({ reservedWei: 300n, settledWei: 0n, operations: 3 });
+    for (const frees of [{ sent: [hashOf('2')] }, { nowMs: NOON + 60_001 }])
+      expect(placeTaken(signing(4n, frees)(state))).toEqual([undefined]);
+    const again = reserving({ transactionId: null, nonce: 3n, userOpHash: hashOf('9') }, open);
+    expect(placeTaken(again(state))).toEqual([undefined]);
+    const other = reserving({ transactionId: null, nonce: 4n, userOpHash: hashOf('4'), userId: 'usr_2' });
+    expect(placeTaken(other(state))).toEqual([undefined]);
+  });
+
+  it('is settled too of an operation that has lost its place, of which a user has few', () => {
+    const signing = (at: number) =>
+      reserving(
+        { transactionId: null, nonce: BigInt(at), userOpHash: hashOf(at.toString(16)), validUntilMs: NOON + 60_000 },
+        { ...open, nowMs: NOON - 60_000 },
+      );
+    const ten = Array.from({ length: 10 }, (_, at) => signing(at));
+    const { state } = after(...ten);
+    expect(spendingOn(state, 2484)).toEqual({ reservedWei: 300n, settledWei: 0n, operations: 3 });
+    expect(refusalBy(() => signing(10)(state))).toMatchObject({ code: 'sponsorship_refused', retryAfter: 120 });
+    const included = settling({ ...inclusion, nonce: 0n, userOpHash: hashOf('0') });
+    expect(spent(...ten, included)).toEqual({ reservedWei: 300n, settledWei: 60n, operations: 4 });
+    expect(signing(10)(after(...ten, included).state)).toHaveLength(1);
+    // Another signature of it has a place again.
+    const again = reserving(
+      { transactionId: null, nonce: 0n, userOpHash: hashOf('f') },
+      { ...open, nowMs: NOON - 60_000 },
+    );
+    expect(spent(...ten, again)).toEqual({ reservedWei: 300n, settledWei: 0n, operations: 3 });
   });
 
   it('is signed for at most a hundred times for one nonce and user, and is sent all the same', () => {

@@ -1,8 +1,19 @@
 import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import { placeFor, withHeld, type HeldSignature } from './held-signatures.ts';
 import { PersistentMap } from './persistent-map.ts';
 import { refusedBy } from './sponsorship-policy.ts';
+import {
+  changeOf,
+  isSettledBy,
+  isSigned,
+  moreReserved,
+  reservationAfter,
+  type Reservation,
+  type Reserved,
+} from './reservation.ts';
+import { exceeds, NOTHING, sumOf, type Spending } from './spending.ts';
 
 /** An operation's place: of all that are signed for one, the chain includes at most one. */
 export interface OperationSlot {
@@ -25,44 +36,23 @@ export interface SignatureToReserve extends OperationSlot {
   headBlock: number;
 }
 
-/** What the paymaster may have to pay for the signatures of one slot, or has paid. */
-interface Reservation {
-  /** Of the first signature. */
-  userId: string;
-  /** The largest of its signatures. */
-  maxCostWei: bigint;
-  /** The latest of its signatures. */
-  validUntilMs: number;
-  /** The earliest of its signatures. */
-  headBlock: number;
-  /** Oldest first. */
-  signatures: readonly { userOpHash: string; transactionId: string | null; userId: string }[];
-  status:
-    { kind: 'reserved' | 'released' } | { kind: 'settled'; userOpHash: string; costWei: bigint; blockHash: string };
-}
-
-/** What is reserved and settled, and for how many slots. */
-export interface Spending {
-  reservedWei: bigint;
-  settledWei: bigint;
-  operations: number;
-}
-
 export interface Sponsorship {
   appId: string;
   slots: PersistentMap<Reservation>;
   /** By chain id. */
   chains: Readonly<Record<number, Spending>>;
   users: PersistentMap<Spending>;
+  /** By chain and user, what was signed over `/rpc`, until it has expired. */
+  held: PersistentMap<readonly HeldSignature[]>;
   signatures: number;
 }
 
-const NOTHING: Spending = { reservedWei: 0n, settledWei: 0n, operations: 0 };
 const NOTHING_SPENT: Sponsorship = {
   appId: '',
   slots: PersistentMap.empty(),
   chains: {},
   users: PersistentMap.empty(),
+  held: PersistentMap.empty(),
   signatures: 0,
 };
 /** What one signature takes as JSON, with its share of everything else. */
@@ -75,58 +65,46 @@ const RPC_SIGNATURES_MAX = 100;
 
 export const sponsorshipFold = {
   initial: NOTHING_SPENT,
-  evolve: (state: Sponsorship, event: SponsorshipEvent): Sponsorship => {
+  evolve: (state: Sponsorship, event: SponsorshipEvent, time: number): Sponsorship => {
     const slot = { ...event.data, nonce: BigInt(event.data.nonce) };
-    const before = state.slots.get(keyOf(slot));
-    const after = reservationAfter(before, event);
+    const after = reservationAfter(state.slots.get(keyOf(slot)), event);
     if (!after) return state;
-    const change = changeOf(before, after);
-    const user = userKey(slot.chainId, after.userId);
-    return {
-      appId: event.data.appId,
-      slots: state.slots.with(keyOf(slot), after),
-      chains: { ...state.chains, [slot.chainId]: sumOf(spendingOn(state, slot.chainId), change) },
-      users: state.users.with(user, sumOf(state.users.get(user) ?? NOTHING, change)),
-      signatures: state.signatures + after.signatures.length - (before?.signatures.length ?? 0),
-    };
+    const yielded = event.type === 'SponsorshipReserved' ? withoutPlace(state, event.data) : state;
+    const held = heldAfter(state, event, time);
+    return { ...withReservation(yielded, slot, after), appId: event.data.appId, held };
   },
   characters: ({ signatures }: Sponsorship): number => signatures * SIGNATURE_CHARACTERS,
 };
 
-const reservationAfter = (
-  before: Reservation | undefined,
-  { type, data }: SponsorshipEvent,
-): Reservation | undefined => {
-  if (type === 'SponsorshipReserved') return withSignature(before, data);
-  if (!before) return undefined;
-  if (type === 'SponsorshipReleased') return { ...before, status: { kind: 'released' } };
-  const { userOpHash, blockHash, costWei } = data;
-  return { ...before, status: { kind: 'settled', userOpHash, blockHash, costWei: BigInt(costWei) } };
+const withReservation = (state: Sponsorship, slot: OperationSlot, after: Reservation): Sponsorship => {
+  const before = state.slots.get(keyOf(slot));
+  const change = changeOf(before, after);
+  const user = userKey(slot.chainId, after.userId);
+  return {
+    ...state,
+    slots: state.slots.with(keyOf(slot), after),
+    chains: { ...state.chains, [slot.chainId]: sumOf(spendingOn(state, slot.chainId), change) },
+    users: state.users.with(user, sumOf(state.users.get(user) ?? NOTHING, change)),
+    signatures: state.signatures + after.signatures.length - (before?.signatures.length ?? 0),
+  };
 };
 
-type Reserved = Extract<SponsorshipEvent, { type: 'SponsorshipReserved' }>['data'];
+/** The operation whose place another takes may still be included, by whoever has it: then it is settled. */
+const withoutPlace = (state: Sponsorship, { chainId, inPlaceOf }: Reserved): Sponsorship => {
+  if (!inPlaceOf) return state;
+  const slot = { chainId, sender: inPlaceOf.sender, nonce: BigInt(inPlaceOf.nonce) };
+  const known = state.slots.get(keyOf(slot));
+  return known?.status.kind === 'reserved'
+    ? withReservation(state, slot, { ...known, status: { kind: 'yielded' } })
+    : state;
+};
 
-const withSignature = (before: Reservation | undefined, data: Reserved): Reservation => {
-  const { userOpHash, transactionId, headBlock, userId } = data;
-  const maxCostWei = BigInt(data.maxCostWei);
-  const validUntilMs = Date.parse(data.validUntil);
-  const signature = { userOpHash, transactionId, userId };
-  if (!before) {
-    return { userId, maxCostWei, validUntilMs, headBlock, signatures: [signature], status: { kind: 'reserved' } };
-  }
-  const { status } = before;
-  // What was released can never be included: it reserves nothing beside the new signature.
-  const isOver = status.kind === 'released';
-  // Once one is settled, another of its slot reserves nothing, unless the block leaves the chain.
-  const staysSettled = status.kind === 'settled' && status.userOpHash !== userOpHash;
-  return {
-    ...before,
-    maxCostWei: isOver ? maxCostWei : larger(before.maxCostWei, maxCostWei),
-    validUntilMs: Math.max(before.validUntilMs, validUntilMs),
-    headBlock: Math.min(before.headBlock, headBlock),
-    signatures: isSigned(before, userOpHash) ? before.signatures : [...before.signatures, signature],
-    status: staysSettled ? status : { kind: 'reserved' },
-  };
+const heldAfter = ({ held }: Sponsorship, { type, data }: SponsorshipEvent, nowMs: number): Sponsorship['held'] => {
+  if (type !== 'SponsorshipReserved' || data.transactionId !== null) return held;
+  const user = userKey(data.chainId, data.userId);
+  const { sender, nonce, userOpHash, validUntil } = data;
+  const signature = { sender, nonce: BigInt(nonce), userOpHash, validUntilMs: Date.parse(validUntil) };
+  return held.with(user, withHeld(held.get(user) ?? [], signature, nowMs));
 };
 
 /** What the paymaster has beside what this app may spend of it. */
@@ -134,6 +112,9 @@ export interface SponsorshipLimits {
   policy: Pick<SponsorshipPolicy, 'dayWei' | 'userDayWei'>;
   /** The paymaster's deposit on the chain, and what of it is reserved, by whichever app and day. */
   deposit: { wei: bigint; reservedWei: bigint };
+  /** Hashes of operations that were sent since the paymaster signed them over `/rpc`. */
+  sent: ReadonlySet<string>;
+  nowMs: number;
 }
 
 /**
@@ -143,21 +124,39 @@ export interface SponsorshipLimits {
 export const reserve = (
   state: Sponsorship,
   signature: SignatureToReserve & { appId: string },
-  { policy, deposit }: SponsorshipLimits,
+  { policy, deposit, sent, nowMs }: SponsorshipLimits,
 ): SponsorshipEvent[] => {
   const { chainId, userId, appId, maxCostWei } = signature;
   const known = state.slots.get(keyOf(signature));
   if (known && isSigned(known, signature.userOpHash)) return [];
   if (known && signature.transactionId === null) requireRoom(known, userId);
+  const held = signature.transactionId === null ? heldBy(state, signature, sent) : [];
+  const place = placeFor(signature, held, nowMs);
+  const event = reserved(appId, signature, place);
   const moreWei = moreReserved(known, maxCostWei);
   if (moreWei > 0n) {
-    const ofUser = state.users.get(userKey(chainId, known?.userId ?? userId)) ?? NOTHING;
+    const after = withoutPlace(state, event.data);
+    const ofUser = after.users.get(userKey(chainId, known?.userId ?? userId)) ?? NOTHING;
     if (exceeds(ofUser, moreWei, policy.userDayWei)) throw refusedBy('user_day');
-    if (exceeds(spendingOn(state, chainId), moreWei, policy.dayWei)) throw refusedBy('day');
+    if (exceeds(spendingOn(after, chainId), moreWei, policy.dayWei)) throw refusedBy('day');
     if (deposit.reservedWei + moreWei > deposit.wei) throw refusedBy('deposit');
   }
-  return [reserved(appId, signature)];
+  return [event];
 };
+
+/** Returns what the paymaster signed over `/rpc` for a user that no block has, and that was not sent either. */
+export const heldBy = (
+  state: Sponsorship,
+  { chainId, userId }: Pick<SignatureToReserve, 'chainId' | 'userId'>,
+  sent: ReadonlySet<string> = new Set(),
+): (HeldSignature & { hasPlace: boolean })[] =>
+  (state.held.get(userKey(chainId, userId)) ?? []).flatMap((one) => {
+    const kind = state.slots.get(keyOf({ chainId, ...one }))?.status.kind;
+    const isOpen = kind === 'reserved' || kind === 'yielded';
+    return isOpen && !one.userOpHashes.some((hash) => sent.has(hash))
+      ? [{ ...one, hasPlace: kind === 'reserved' }]
+      : [];
+  });
 
 const requireRoom = ({ signatures }: Reservation, userId: string): void => {
   const ofUser = signatures.filter((one) => one.transactionId === null && one.userId === userId);
@@ -224,53 +223,24 @@ const keyOf = ({ chainId, sender, nonce }: OperationSlot): string =>
 const userKey = (chainId: number, userId: string): string => `${String(chainId)}/${userId}`;
 const slotOf = ({ chainId, sender, nonce }: OperationSlot): OperationSlot => ({ chainId, sender, nonce });
 const stored = ({ chainId, sender, nonce }: OperationSlot) => ({ chainId, sender, nonce: String(nonce) });
-const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other);
-
-const isSigned = ({ signatures }: Reservation, hash: string): boolean =>
-  signatures.some(({ userOpHash }) => userOpHash === hash);
-
-const isSettledBy = (
-  { status }: Reservation,
-  { userOpHash, blockHash }: Pick<SponsoredInclusion, 'userOpHash' | 'blockHash'>,
-): boolean => status.kind === 'settled' && status.userOpHash === userOpHash && status.blockHash === blockHash;
-
-const reserved = (appId: string, signature: SignatureToReserve): SponsorshipEvent => {
+const reserved = (
+  appId: string,
+  signature: SignatureToReserve,
+  place?: Pick<OperationSlot, 'sender' | 'nonce'>,
+): Extract<SponsorshipEvent, { type: 'SponsorshipReserved' }> => {
   const { transactionId, userOpHash, userId, maxCostWei, validUntilMs, headBlock } = signature;
   const validUntil = new Date(validUntilMs).toISOString();
   const amounts = { maxCostWei: String(maxCostWei), validUntil, headBlock };
   return {
     type: 'SponsorshipReserved',
-    data: { appId, transactionId, userOpHash, ...stored(signature), userId, ...amounts },
+    data: {
+      appId,
+      transactionId,
+      userOpHash,
+      ...stored(signature),
+      userId,
+      ...amounts,
+      ...(place && { inPlaceOf: { sender: place.sender, nonce: String(place.nonce) } }),
+    },
   };
 };
-
-const moreReserved = (known: Reservation | undefined, maxCostWei: bigint): bigint => {
-  if (!known || known.status.kind === 'released') return maxCostWei;
-  return known.status.kind === 'settled' ? 0n : larger(maxCostWei - known.maxCostWei, 0n);
-};
-
-const exceeds = ({ reservedWei, settledWei }: Spending, moreWei: bigint, limitWei: string | null): boolean =>
-  limitWei !== null && reservedWei + settledWei + moreWei > BigInt(limitWei);
-
-const spendingOf = (reservation: Reservation | undefined): Spending => {
-  if (!reservation || reservation.status.kind === 'released') return NOTHING;
-  const { status, maxCostWei } = reservation;
-  return status.kind === 'settled'
-    ? { reservedWei: 0n, settledWei: status.costWei, operations: 1 }
-    : { reservedWei: maxCostWei, settledWei: 0n, operations: 1 };
-};
-
-const changeOf = (before: Reservation | undefined, after: Reservation): Spending => {
-  const [was, is] = [spendingOf(before), spendingOf(after)];
-  return {
-    reservedWei: is.reservedWei - was.reservedWei,
-    settledWei: is.settledWei - was.settledWei,
-    operations: is.operations - was.operations,
-  };
-};
-
-const sumOf = (one: Spending, other: Spending): Spending => ({
-  reservedWei: one.reservedWei + other.reservedWei,
-  settledWei: one.settledWei + other.settledWei,
-  operations: one.operations + other.operations,
-});

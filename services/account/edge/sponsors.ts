@@ -19,7 +19,7 @@ export interface Sponsor {
   paymaster: string;
 }
 
-const NOT_SIGNED = { transactionId: null, userOpHash: '', validUntilMs: 0, headBlock: 0 };
+const NOT_SIGNED = { transactionId: '', userOpHash: '', validUntilMs: 0, headBlock: 0 };
 
 /** Finds who pays for operations, and reserves what that may cost. */
 export class Sponsors {
@@ -77,7 +77,11 @@ export class Sponsors {
     const deposit = await this.deposits.of(sponsor.chain, sponsor.paymaster);
     const { sender, nonce } = operation;
     const signature = { chainId, sender, nonce, userId, maxCostWei, ...NOT_SIGNED };
-    reserve(state, { ...signature, appId: app.id }, { policy, deposit });
+    reserve(
+      state,
+      { ...signature, appId: app.id },
+      { policy, deposit, sent: new Set(), nowMs: this.transactor.clock.now() },
+    );
   }
 
   /** Reserves what a signature may cost, before anybody is given it. @throws Refusal sponsorship_refused */
@@ -85,7 +89,8 @@ export class Sponsors {
     const { app, policy, chain, paymaster } = sponsor;
     this.requireCost(sponsor, signature.maxCostWei);
     const deposit = await this.deposits.of(chain, paymaster);
-    await this.sponsorships.reserve({ appId: app.id, signature, policy, deposit });
+    const { entryPoint } = chain.settings;
+    await this.sponsorships.reserve({ appId: app.id, signature, policy, deposit, entryPoint });
   }
 
   private requireCost({ policy }: Sponsor, maxCostWei: bigint): void {

@@ -8,6 +8,7 @@ import { Sponsorships, type ReservationRequest } from './sponsorships.ts';
 
 const TODAY = 'sponsorship-app_1-2026-01-02';
 const TOMORROW = 'sponsorship-app_1-2026-01-03';
+const ENTRY_POINT = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
 const SENDER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const SECOND_MS = 1_000;
 const hashOf = (number: number) => `0x${String(number).padStart(64, '0')}`;
@@ -31,12 +32,19 @@ describe('sponsorships', () => {
   ): ReservationRequest => ({
     appId: 'app_1',
     signature: {
-      ...{ transactionId: null, userOpHash: hashOf(nonce), chainId: 1, sender: SENDER, nonce: BigInt(nonce) },
+      ...{
+        transactionId: `tx_${String(nonce)}`,
+        userOpHash: hashOf(nonce),
+        chainId: 1,
+        sender: SENDER,
+        nonce: BigInt(nonce),
+      },
       ...{ userId: 'usr_1', maxCostWei: 100n, validUntilMs: clock.now() + 600 * SECOND_MS, headBlock: 1 },
       ...changes,
     },
     policy: { dayWei, userDayWei: null },
     deposit: { wei: depositWei, reservedWei: 0n },
+    entryPoint: ENTRY_POINT,
   });
   interface Limits {
     dayWei?: string | null;

@@ -1,8 +1,11 @@
 import { sponsorshipStream, type SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
 import { systemMetadata } from '../../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
+import { idOfOperation, transactionFold } from '../domain/transaction.ts';
 import {
+  heldBy,
   isReserved,
   release,
   reserve,
@@ -21,11 +24,13 @@ import { GatheredDecisions } from './gathered-decisions.ts';
 
 const DAY_MS = 86_400_000;
 const APPS_MAX = 1_000;
+const NONE: ReadonlySet<string> = new Set();
 
-export interface ReservationRequest extends SponsorshipLimits {
+export interface ReservationRequest extends Pick<SponsorshipLimits, 'policy' | 'deposit'> {
   /** Of the app that pays. */
   appId: string;
   signature: SignatureToReserve;
+  entryPoint: string;
 }
 
 /** Keeps the accounts of what the paymaster may have to pay, and has paid, in the streams of each app and UTC day. */
@@ -53,15 +58,17 @@ export class Sponsorships {
    * @param request its `deposit` as it is now: the caller waits for nothing between reading it and this call
    * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`
    */
-  async reserve({ appId, signature, policy, deposit }: ReservationRequest): Promise<{ stream: string }> {
-    const { chainId } = signature;
+  async reserve({ appId, signature, policy, deposit, entryPoint }: ReservationRequest): Promise<{ stream: string }> {
+    const { chainId, userId, transactionId } = signature;
     const asked = this.reservedSoFar(chainId);
     const stream = await this.streamOf(appId, signature);
+    const sent = transactionId === null ? await this.sentOf(stream, { chainId, userId, entryPoint }) : NONE;
+    const nowMs = this.transactor.clock.now();
     await this.decisions.decide(stream, (state, before) => {
       // Of what is reserved after the caller asked, and of those that are decided together, it does not know.
       const meanwhile = this.reservedSoFar(chainId) - asked + moreReserved(before, state, chainId);
       const reservedWei = deposit.reservedWei + meanwhile;
-      return reserve(state, { ...signature, appId }, { policy, deposit: { ...deposit, reservedWei } });
+      return reserve(state, { ...signature, appId }, { policy, deposit: { ...deposit, reservedWei }, sent, nowMs });
     });
     return { stream };
   }
@@ -87,6 +94,22 @@ export class Sponsorships {
 
   private count(chainId: number, wei: bigint): void {
     this.reservedHere.set(chainId, this.reservedSoFar(chainId) + wei);
+  }
+
+  /** Returns those of a user's operations that the paymaster signed over `/rpc` and that were sent here since. */
+  private async sentOf(
+    stream: string,
+    { chainId, userId, entryPoint }: { chainId: number; userId: string; entryPoint: string },
+  ): Promise<ReadonlySet<string>> {
+    const { state } = await this.transactor.load(stream, sponsorshipFold);
+    const hashes = heldBy(state, { chainId, userId }).flatMap(({ userOpHashes }) => userOpHashes);
+    const sent = new Set<string>();
+    for (const hash of hashes) {
+      const id = idOfOperation(chainId, entryPoint, hash);
+      const { state: transaction } = await this.transactor.load(transactionStream(id), transactionFold);
+      if (transaction) sent.add(hash);
+    }
+    return sent;
   }
 
   private async streamOf(appId: string, slot: OperationSlot): Promise<string> {

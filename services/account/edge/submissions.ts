@@ -11,8 +11,11 @@ import type { OperationSigner } from './operation-signer.ts';
 import type { ChainNow } from './served-chains.ts';
 import type { Sponsor, Sponsors } from './sponsors.ts';
 
-/** How long the paymaster's signature counts, from the later of our clock and the time of the head. */
-const SIGNED_FOR_SECONDS = 600;
+/**
+ * How long the paymaster's signature counts, from the later of our clock and the time of the head: what is sent here is bundled
+ * within that; what is signed over `/rpc` may never be sent, and reserves what it may cost.
+ */
+export const SIGNED_FOR_SECONDS = { send: 600, rpc: 120 } as const;
 
 /** An operation that is to be signed and submitted for a user. */
 export interface ToSubmit {
@@ -52,7 +55,7 @@ export class Submissions {
   async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
     const { transactionId, userId, appId, account, sponsor, now, replaces } = toSubmit;
     const { chainId, address: sender, entryPoint } = account;
-    const validUntil = signedUntil(this.transactor.clock, now.head);
+    const validUntil = signedUntil(this.transactor.clock, now.head, SIGNED_FOR_SECONDS.send);
     const sponsored = await this.sponsored(toSubmit, validUntil);
     const { operation, userOpHash } = await this.signer.sign(sponsored, account, userId);
     const { nonce } = operation;
@@ -99,8 +102,8 @@ export class Submissions {
 }
 
 /** Returns until when a signature of the paymaster that is made now counts, in Unix seconds. */
-export const signedUntil = (clock: Pick<Clock, 'now'>, head: ChainNow['head']): number =>
-  Math.max(Math.floor(clock.now() / 1_000), head.timestamp) + SIGNED_FOR_SECONDS;
+export const signedUntil = (clock: Pick<Clock, 'now'>, head: ChainNow['head'], seconds: number): number =>
+  Math.max(Math.floor(clock.now() / 1_000), head.timestamp) + seconds;
 
 /** What is answered of a transaction that was accepted. */
 export const sentTransactionOf = ({ submission, submittedAt }: Transaction): SentTransaction => ({

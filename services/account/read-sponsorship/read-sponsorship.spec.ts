@@ -5,6 +5,7 @@ import { Sponsorships } from '../edge/sponsorships.ts';
 import { startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
+const ENTRY_POINT = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
 const SENDER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const hashOf = (number: number) => `0x${String(number).padStart(64, '0')}`;
 
@@ -20,7 +21,10 @@ describe('the sponsorship of a day', () => {
       const validUntilMs = clock.now() + 600_000;
       const signature = { ...slot, transactionId: null, userId: 'usr_1', maxCostWei, validUntilMs, headBlock: 1 };
       const deposit = { wei: 10_000n, reservedWei: 0n };
-      return { ...slot, ...(await sponsorships.reserve({ appId, signature, policy, deposit })) };
+      return {
+        ...slot,
+        ...(await sponsorships.reserve({ appId, signature, policy, deposit, entryPoint: ENTRY_POINT })),
+      };
     };
     await reserve(2484, 1, 100n);
     const { stream, ...operation } = await reserve(2484, 2, 200n);
