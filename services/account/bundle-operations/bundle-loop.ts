@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { onchainStream } from '../../../schemas/events/onchain-events.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
@@ -16,12 +17,19 @@ const BUSY_MS = 15;
 const IDLE_MS = 1_000;
 const UNAVAILABLE_MS = 500;
 
+const PREPARED = 'ChainPrepared';
+
+export interface BegunAsPrepared extends Begun {
+  /** Whether the chain was prepared otherwise since, perhaps with more executors. */
+  isOutdated: () => Promise<boolean>;
+}
+
 interface BundleLoopOptions {
   chainId: number;
   eventStore: Pick<EventStore, 'readAll' | 'subscribeAll'>;
   readStore: ReadStore;
   /** Made anew whenever this process begins to work; `undefined` while the chain is not prepared. */
-  begin: () => Promise<Begun | undefined>;
+  begin: () => Promise<BegunAsPrepared | undefined>;
   logger: Logger;
 }
 
@@ -32,23 +40,35 @@ export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: Bu
     leases: readStore,
     logger,
     run: async (signal, reportRunning) => {
-      const recovered = await recover({ chainId, begin, eventStore, readStore, signal, reportRunning, logger });
-      if (!recovered) return;
-      const { bundler, after } = recovered;
-      const ending = new AbortController();
-      const stopSignal = AbortSignal.any([signal, ending.signal]);
-      const taken = new WakeUp();
-      const take = (event: StoredEvent) => takeOver(recovered, event);
-      try {
-        await Promise.all([
-          follow({ eventStore, after, types: followedBy(recovered), signal: stopSignal, take, taken }),
-          work({ bundler, readStore, chainId, taken, signal: stopSignal, logger, reportRunning }),
-        ]);
-      } finally {
-        ending.abort();
-      }
+      while (!isAborted(signal))
+        await asPrepared({ chainId, begin, eventStore, readStore, signal, reportRunning, logger });
     },
   });
+
+type Parts = BundleLoopOptions & { signal: AbortSignal; reportRunning: () => void };
+
+/** Works with the executors with which the chain is prepared, until that is another way or the signal aborts. */
+const asPrepared = async (parts: Parts): Promise<void> => {
+  const { chainId, eventStore, readStore, signal, reportRunning, logger } = parts;
+  const recovered = await recover(parts);
+  if (!recovered) return;
+  const { bundler, after } = recovered;
+  const ending = new AbortController();
+  const stopSignal = AbortSignal.any([signal, ending.signal]);
+  const taken = new WakeUp();
+  const take = async (event: StoredEvent) => {
+    if (event.type !== PREPARED) return takeOver(recovered, event);
+    if (event.stream === onchainStream(chainId) && (await recovered.isOutdated())) ending.abort();
+  };
+  try {
+    await Promise.all([
+      follow({ eventStore, after, types: [...followedBy(recovered), PREPARED], signal: stopSignal, take, taken }),
+      work({ bundler, readStore, chainId, taken, signal: stopSignal, logger, reportRunning }),
+    ]);
+  } finally {
+    ending.abort();
+  }
+};
 
 /** Takes over what earlier processes have left, once the chain is prepared and its node answers. */
 const recover = async ({
@@ -59,10 +79,7 @@ const recover = async ({
   signal,
   reportRunning,
   logger,
-}: Pick<BundleLoopOptions, 'chainId' | 'begin' | 'eventStore' | 'readStore' | 'logger'> & {
-  signal: AbortSignal;
-  reportRunning: () => void;
-}): Promise<(Begun & { after: Position }) | undefined> => {
+}: Parts): Promise<(BegunAsPrepared & { after: Position }) | undefined> => {
   const reported = new LogThrottle();
   while (!isAborted(signal)) {
     const begun = await begin();

@@ -22,7 +22,7 @@ export interface ChainCondition {
   hasGas: boolean;
 }
 
-interface Payers {
+export interface Payers {
   paymaster: string | null;
   executors: readonly string[];
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { executorStream } from '../../../schemas/events/executor-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
@@ -95,11 +96,65 @@ describe('the status of a chain on which operations are sent', () => {
   it('counts the operations that were accepted and are in no block', async () => {
     await start();
     const events = ['tx_1', 'tx_2', 'tx_3', 'tx_4'].map((transactionId, at) =>
-      storedEvent('TxSubmitted', { transactionId, chainId: at === 0 ? 8 : 7 }, { position: at + 1 }),
+      storedEvent(
+        'TxSubmitted',
+        { transactionId, chainId: at === 0 ? 8 : 7 },
+        { position: at + 1, time: account.clock.now() },
+      ),
     );
     const included = storedEvent('TxIncluded', { transactionId: 'tx_2', chainId: 7 }, { position: 5 });
     await projectInto(account.foundation.readStore, [transactionsModel], [...events, included]);
     expect(await read()).toMatchObject({ status: 'ok', chain: { operationsPending: 2 } });
+  });
+
+  describe('while operations wait for longer than 30 s', () => {
+    const [executor = ''] = executors;
+    const submitted = async (at: number, ...more: Parameters<typeof storedEvent>[]) => {
+      const { readStore, clock } = { ...account, ...account.foundation };
+      const data = { transactionId: `tx_${String(at)}`, chainId: 7 };
+      const one = storedEvent('TxSubmitted', data, { position: at, time: clock.now() });
+      await projectInto(readStore, [transactionsModel], [one, ...more.map((args) => storedEvent(...args))]);
+    };
+    const recorded = async (type: 'BundleSigned' | 'BundleMined' | 'BundleWithdrawn') => {
+      const { eventStore } = account.foundation;
+      const stream = executorStream(7, executor);
+      const data = { ...eventExamples[type], chainId: 7, executor };
+      const revision = (await eventStore.read(stream)).length - 1;
+      await eventStore.append(stream, revision, [anEvent({ type, data, time: account.clock.now() })]);
+    };
+    const pass = (ms: number) => {
+      account.clock.time += ms;
+    };
+
+    it('is degraded, unless a bundle got into a block meanwhile', async () => {
+      await start();
+      await submitted(1);
+      pass(29_999);
+      expect((await read()).status).toBe('ok');
+      pass(KEPT_MS);
+      expect((await read()).status).toBe('degraded');
+      for (const type of ['BundleSigned', 'BundleMined'] as const) await recorded(type);
+      pass(KEPT_MS);
+      expect((await read()).status).toBe('ok');
+      pass(30_000);
+      expect((await read()).status).toBe('degraded');
+    });
+
+    it('is well where each was told why it waits', async () => {
+      await start();
+      const delayed = { transactionId: 'tx_1', chainId: 7, reason: 'AA21 no balance' };
+      await submitted(1, ['TxDelayed', delayed, { position: 2 }]);
+      pass(60_000);
+      expect((await read()).status).toBe('ok');
+    });
+
+    it('is degraded for as long after its node refused a bundle', async () => {
+      await start();
+      for (const type of ['BundleSigned', 'BundleWithdrawn'] as const) await recorded(type);
+      expect((await read()).status).toBe('degraded');
+      pass(30_001);
+      expect((await read()).status).toBe('ok');
+    });
   });
 
   it('names the host of whoever else bundles, who needs none of our executors', async () => {

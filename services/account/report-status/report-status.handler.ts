@@ -7,15 +7,17 @@ import { Health } from '../../../shared/host/health.ts';
 import { reportedMessageBus } from '../../../shared/host/message-bus-report.ts';
 import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { inTime } from '../../../shared/primitives/in-time.ts';
+import { KeptValues } from '../../../shared/primitives/kept-values.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { preparedChainFold } from '../domain/prepared-chain.ts';
-import { ChainConditions, payersOf } from '../edge/chain-conditions.ts';
+import { ChainConditions, payersOf, type Payers } from '../edge/chain-conditions.ts';
 import { loginMethodsOf, type MethodSettings } from '../edge/login-methods.ts';
 import { reservedWeiOn } from '../edge/reserved-wei.ts';
 import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
+import { areHeldUp } from './held-up.ts';
 
 export class ReportStatus extends Query<AccountStatus> {}
 
@@ -32,17 +34,25 @@ interface Askable {
   eventStore: boolean;
 }
 
+/** However many ask, a chain's operations are looked at no more often. */
+const KEPT_MS = 1_000;
+const CHAINS_MAX = 1_000;
+
 /** Answers even if a dependency is down, with what can still be read. */
 @QueryHandler(ReportStatus)
 export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
+  private readonly kept: KeptValues<Promise<boolean>>;
+
   constructor(
     @Inject(SETTINGS) private readonly settings: MethodSettings,
-    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    @Inject(READ_STORE) readonly readStore: ReadStore,
     private readonly health: Health,
-    private readonly transactor: Transactor,
+    readonly transactor: Transactor,
     private readonly served: ServedChains,
     private readonly conditions: ChainConditions,
-  ) {}
+  ) {
+    this.kept = new KeptValues(transactor.clock, { max: CHAINS_MAX, keptMs: KEPT_MS });
+  }
 
   async execute(): Promise<AccountStatus> {
     const own = await this.health.dependencies();
@@ -67,9 +77,10 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
     const load = () => this.transactor.load(onchainStream(chainId), preparedChainFold);
     const prepared = canAsk.eventStore ? (await inTime(load, ANSWERS_WITHIN_MS))?.state : undefined;
     const payers = payersOf(one.settings, prepared);
-    const [condition, read] = await Promise.all([
+    const [condition, read, heldUp] = await Promise.all([
       this.conditions.of(one, payers, ANSWERS_WITHIN_MS),
       canAsk.readStore ? inTime(() => this.read(chainId), ANSWERS_WITHIN_MS) : undefined,
+      canAsk.readStore && canAsk.eventStore ? inTime(() => this.heldUp(chainId, payers), ANSWERS_WITHIN_MS) : undefined,
     ]);
     const { depositWei } = condition ?? {};
     const isCovered = depositWei === undefined || depositWei >= (read?.reserved ?? 0n);
@@ -81,8 +92,17 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
         paymasterDeposit: depositWei === undefined ? null : String(depositWei),
         operationsPending: read?.operationsPending ?? null,
       },
-      isWell: condition?.hasGas === true && isCovered,
+      isWell: condition?.hasGas === true && isCovered && heldUp !== true,
     };
+  }
+
+  private heldUp(chainId: number, { executors }: Pick<Payers, 'executors'>): Promise<boolean> {
+    const key = String(chainId);
+    const kept = this.kept.get(key);
+    if (kept) return kept;
+    const asked = areHeldUp(this, chainId, executors);
+    this.kept.set(key, asked, this.transactor.clock.elapsed());
+    return asked;
   }
 
   /** What read models say of a chain. */
