@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { operationReceipt, quantity } from '../http/operation-receipt.ts';
 import { bundlingMode } from '../events/bundler-events.ts';
+import { anyJson } from '../json.ts';
 import { address, addressInput, hash, hashInput, hexBytes } from '../values.ts';
 import {
   answeredOperation,
@@ -29,6 +30,8 @@ const paymasterFields = z.object({
 /** ERC-7677 lets a client say to the paymaster whatever they have agreed upon; here nothing is. */
 const context = z.unknown().optional().describe('not used');
 
+const gasPrice = z.object({ maxFeePerGas: quantity, maxPriorityFeePerGas: quantity });
+
 const ok = z.literal('ok');
 const countInput = z
   .string()
@@ -38,7 +41,7 @@ const reputations = z
   .array(z.object({ address: addressInput, opsSeen: countInput, opsIncluded: countInput }))
   .max(REPUTATIONS_MAX);
 
-/** Every method of `POST /rpc` (ERC-7769, ERC-7677), by its name. */
+/** Every method of `POST /rpc` (ERC-7769, ERC-7677, and what clients of bundlers ask first), by its name. */
 export const rpcMethods = {
   eth_chainId: { summary: 'The chain that is asked', params: {}, result: quantity },
   eth_supportedEntryPoints: {
@@ -89,6 +92,16 @@ export const rpcMethods = {
     summary: 'Paymaster data by which the app pays for an operation',
     params: { userOperation: pricedOperation, entryPoint: addressInput, chainId: quantityInput, context },
     result: paymasterFields.extend({ sponsor: z.object({ name: z.string() }) }),
+  },
+  pimlico_getUserOperationGasPrice: {
+    summary: 'Fees with which an operation is included: in a while, soon, and also if many want the next block',
+    params: {},
+    result: z.object({ slow: gasPrice, standard: gasPrice, fast: gasPrice }),
+  },
+  'rpc.discover': {
+    summary: 'The OpenRPC document of this endpoint',
+    params: {},
+    result: z.record(z.string(), anyJson),
   },
   debug_bundler_clearState: {
     summary: 'Take everything out of the mempool, and forget all reputations; with RPC_DEBUG',
