@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import type { AbiType } from '../../../shared/chain/abi-type.ts';
+import { typeName, type AbiType } from '../../../shared/chain/abi-type.ts';
 
 /** Characters of a word of 32 bytes, in hex. */
 export const WORD = 64;
@@ -8,9 +8,13 @@ const SMALL = 13;
 const ZEROS = '0'.repeat(WORD);
 /** How a word begins that has at most so many digits. */
 const BEFORE_SMALL = ZEROS.slice(SMALL);
+/** Digits before those of an address in its word. */
+const ADDRESS_ZEROS = 24;
+/** An address and a selector. */
+const FUNCTION_BYTES = 24;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The bytes are not a valid encoding of their type. */
+/** The layout of the data cannot be read: where its values begin and end. */
 export class MalformedData extends Error {
   override readonly name = 'Malformed';
 }
@@ -24,24 +28,25 @@ export const FIRST = '0x'.length;
 /** ABI-encoded data, hex with `0x`. Positions in it count characters. */
 export class EncodedData {
   /**
-   * How many words may still be read. An honest encoder writes each word for one value. Without this limit, offsets
-   * that point at the same few words again and again would decode to millions of values.
+   * How many characters may still be read. Every compiler writes each byte for one value. Without this limit, offsets
+   * that point at the same few words again and again would decode to millions of values. The padding after a value is not
+   * counted, because solc before 0.5 leaves it out: the next value begins there.
    */
-  private wordsLeft: number;
+  private charactersLeft: number;
 
   constructor(readonly hex: string) {
-    this.wordsLeft = Math.ceil((hex.length - FIRST) / WORD);
+    this.charactersLeft = hex.length - FIRST;
   }
 
   word(at: number): string {
-    this.spend(1);
+    this.spend(WORD);
     if (at + WORD > this.hex.length) throw new MalformedData('the data ends early');
     return this.hex.slice(at, at + WORD);
   }
 
   /** Returns `length` bytes, in hex. */
   bytes(at: number, length: number): string {
-    this.spend(Math.ceil((2 * length) / WORD));
+    this.spend(2 * length);
     const end = at + 2 * length;
     if (end > this.hex.length) throw new MalformedData('the data ends early');
     return this.hex.slice(at, end);
@@ -54,9 +59,9 @@ export class EncodedData {
     return parseInt(word.slice(-SMALL), 16);
   }
 
-  private spend(words: number): void {
-    this.wordsLeft -= words;
-    if (this.wordsLeft < 0) throw new MalformedData('the data refers to itself, or ends early');
+  private spend(characters: number): void {
+    this.charactersLeft -= characters;
+    if (this.charactersLeft < 0) throw new MalformedData('the data refers to itself, or ends early');
   }
 }
 
@@ -70,14 +75,25 @@ export interface ValueDecoder {
   decodeWord?: (word: string) => JsonValue;
 }
 
+export interface DecoderOptions {
+  checksum: Checksum;
+  /**
+   * `layout`: the decoder throws for a word that no compiler writes for its type, so that the data is of another layout. These are
+   * numbers, addresses and functions whose unused bits are set, outside of arrays. solc before 0.3.3 wrote such words for bools and
+   * `bytes1` to `bytes31`, and every solc before 0.5 copies elements of arrays as the sender gave them.
+   */
+  purpose: 'values' | 'layout';
+}
+
 /** Compiles the decoder of a type once, so that decoding a value does not look at the type again. */
-export const decoderOf = (type: AbiType, checksum: Checksum): ValueDecoder => {
+export const decoderOf = (type: AbiType, options: DecoderOptions): ValueDecoder => {
+  const misfit = options.purpose === 'layout' ? refuseWord : misfitWord;
   switch (type.kind) {
     case 'array':
-      return arrayDecoder(decoderOf(type.of, checksum), type.length);
+      return arrayDecoder(decoderOf(type.of, { ...options, purpose: 'values' }), type.length);
     case 'tuple': {
       const names = memberNames(type.components);
-      const decoders = type.components.map((component) => decoderOf(component.type, checksum));
+      const decoders = type.components.map((component) => decoderOf(component.type, options));
       return sequenceDecoder(decoders, (values) => toObject(names, values));
     }
     case 'string':
@@ -94,15 +110,20 @@ export const decoderOf = (type: AbiType, checksum: Checksum): ValueDecoder => {
           decode: (encoded, at) => `0x${encoded.bytes(at + WORD, encoded.count(at))}`,
         };
       }
-      return wordDecoder(fixedBytes(type.size));
+      return wordDecoder(fixedBytes(type.size), misfitWord(type));
     case 'uint':
-      return wordDecoder(unsigned(type.bits));
+      return wordDecoder(unsigned(type.bits), misfit(type));
     case 'int':
-      return wordDecoder(signed(type.bits));
+      return wordDecoder(signed(type.bits), misfit(type));
     case 'bool':
-      return wordDecoder(decodeBool);
+      return wordDecoder(decodeBool, misfitWord(type));
     case 'address':
-      return wordDecoder((word) => checksum(digitsAfterZeros(word, 24, 'address')));
+      return wordDecoder((word) => {
+        const digits = digitsAfterZeros(word, ADDRESS_ZEROS);
+        return digits === undefined ? undefined : options.checksum(digits);
+      }, misfit(type));
+    case 'function':
+      return wordDecoder(fixedBytes(FUNCTION_BYTES), misfit(type));
   }
 };
 
@@ -139,12 +160,27 @@ const toObject = (names: readonly string[], values: readonly JsonValue[]): JsonO
   return object;
 };
 
-const wordDecoder = (decodeWord: (word: string) => JsonValue): ValueDecoder => ({
-  isDynamic: false,
-  headSize: WORD,
-  decode: (encoded, at) => decodeWord(encoded.word(at)),
-  decodeWord,
-});
+/** Reads a word; `undefined` for one that does not fit the type. */
+type ReadWord = (word: string) => string | boolean | undefined;
+
+const wordDecoder = (read: ReadWord, misfit: (word: string) => JsonValue): ValueDecoder => {
+  const decodeWord = (word: string): JsonValue => read(word) ?? misfit(word);
+  return { isDynamic: false, headSize: WORD, decode: (encoded, at) => decodeWord(encoded.word(at)), decodeWord };
+};
+
+/** What a value is decoded to whose bytes do not fit its type. */
+const misfitValue = (digits: string, type: string): JsonValue => ({ raw: `0x${digits}`, error: `is not valid ${type}` });
+
+const misfitWord =
+  (type: AbiType) =>
+  (word: string): JsonValue =>
+    misfitValue(word, typeName(type));
+
+const refuseWord =
+  (type: AbiType) =>
+  (word: string): never => {
+    throw new MalformedData(`0x${word} is not valid ${typeName(type)}`);
+  };
 
 const sequenceDecoder = (
   decoders: readonly ValueDecoder[],
@@ -175,47 +211,38 @@ const arrayDecoder = (element: ValueDecoder, fixedLength: number | null): ValueD
 };
 
 /** Returns the rest of a word whose first digits must be zero. */
-const digitsAfterZeros = (word: string, zeros: number, type: string): string => {
-  if (zeros > 0 && !word.startsWith(ZEROS.slice(WORD - zeros))) throw new MalformedData(`0x${word} is not ${type}`);
-  return word.slice(zeros);
-};
+const digitsAfterZeros = (word: string, zeros: number): string | undefined =>
+  zeros > 0 && !word.startsWith(ZEROS.slice(WORD - zeros)) ? undefined : word.slice(zeros);
 
 const decimal = (word: string): string =>
   word.startsWith(BEFORE_SMALL) ? String(parseInt(word.slice(-SMALL), 16)) : BigInt(`0x${word}`).toString();
 
-const unsigned = (bits: number) => {
+const unsigned = (bits: number): ReadWord => {
   const zeros = (256 - bits) / 4;
-  return (word: string): string => {
-    digitsAfterZeros(word, zeros, `uint${String(bits)}`);
-    return decimal(word);
-  };
+  return (word) => (digitsAfterZeros(word, zeros) === undefined ? undefined : decimal(word));
 };
 
 const signed =
-  (bits: number) =>
-  (word: string): string => {
+  (bits: number): ReadWord =>
+  (word) => {
     const value = BigInt.asIntN(256, BigInt(`0x${word}`));
-    if (BigInt.asIntN(bits, value) !== value) throw new MalformedData(`0x${word} is not int${String(bits)}`);
-    return value.toString();
+    return BigInt.asIntN(bits, value) === value ? value.toString() : undefined;
   };
 
 const fixedBytes =
-  (size: number) =>
-  (word: string): string => {
-    if (!word.endsWith(ZEROS.slice(2 * size))) throw new MalformedData(`0x${word} is not bytes${String(size)}`);
-    return `0x${word.slice(0, 2 * size)}`;
-  };
+  (size: number): ReadWord =>
+  (word) =>
+    word.endsWith(ZEROS.slice(2 * size)) ? `0x${word.slice(0, 2 * size)}` : undefined;
 
-const decodeBool = (word: string): boolean => {
-  const digit = digitsAfterZeros(word, WORD - 1, 'bool');
-  if (digit !== '0' && digit !== '1') throw new MalformedData(`0x${word} is not a bool`);
-  return digit === '1';
+const decodeBool: ReadWord = (word) => {
+  const digit = digitsAfterZeros(word, WORD - 1);
+  return digit === '0' || digit === '1' ? digit === '1' : undefined;
 };
 
-const decodeText = (hex: string): string => {
+const decodeText = (hex: string): JsonValue => {
   try {
     return utf8.decode(Buffer.from(hex, 'hex'));
-  } catch (cause) {
-    throw new MalformedData('a string is not valid UTF-8', { cause });
+  } catch {
+    return misfitValue(hex, 'UTF-8');
   }
 };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { truncatedData, DATA_BYTES_MAX, isTooLarge } from './data-size.ts';
+import { charactersThatFit, DATA_BYTES_MAX, isTooLarge, truncatedData } from './data-size.ts';
 
+const FITTING = charactersThatFit([]);
 /** The data of a log that is long enough to be measured. */
 const LONG_DATA = '0x'.padEnd(10_000, '0');
 /** Adds a text that gives the object this size as JSON. */
@@ -18,14 +19,25 @@ describe('a decoded log', () => {
     ['lists', { a: [1], b: [1, 2, 3], c: [['x'], []] }],
     ['objects', { a: { b: 1 }, c: { d: { e: 'f' }, g: 'é' } }],
   ])('may have exactly 256 KiB as JSON: %s', (_, rest) => {
-    expect(isTooLarge(filledTo(DATA_BYTES_MAX, rest), LONG_DATA)).toBe(false);
-    expect(isTooLarge(filledTo(DATA_BYTES_MAX + 1, rest), LONG_DATA)).toBe(true);
+    expect(isTooLarge(filledTo(DATA_BYTES_MAX, rest), LONG_DATA, FITTING)).toBe(false);
+    expect(isTooLarge(filledTo(DATA_BYTES_MAX + 1, rest), LONG_DATA, FITTING)).toBe(true);
   });
 
   it('is not measured if the data of the log is so short that it always fits', () => {
     const large = filledTo(DATA_BYTES_MAX + 1, {});
-    expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64, '0'))).toBe(false);
-    expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64 + 1, '0'))).toBe(true);
+    expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64, '0'), FITTING)).toBe(false);
+    expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64 + 1, '0'), FITTING)).toBe(true);
+  });
+
+  it('is always measured if a parameter of its event has a name of more than 128 characters, however deep', () => {
+    const nested = (length: number) => ({
+      name: 'a',
+      type: 'tuple',
+      components: [{ name: 'n'.repeat(length), type: 'bool' }],
+    });
+    expect(charactersThatFit([nested(128)])).toBe(FITTING);
+    expect(charactersThatFit([nested(1), { name: 'n'.repeat(129), type: 'bool' }])).toBe(0);
+    expect(charactersThatFit([nested(129)])).toBe(0);
   });
 
   it('is measured only until it is too large', () => {
@@ -36,11 +48,11 @@ describe('a decoded log', () => {
     };
     const large = 'x'.repeat(DATA_BYTES_MAX);
     const list = Object.defineProperty([large, ''], 1, unread);
-    expect(isTooLarge({ list }, LONG_DATA)).toBe(true);
+    expect(isTooLarge({ list }, LONG_DATA, FITTING)).toBe(true);
     const inside = Object.defineProperty({ value: '' }, 'value', { ...unread, enumerable: true });
-    expect(isTooLarge({ large, inside }, LONG_DATA)).toBe(true);
+    expect(isTooLarge({ large, inside }, LONG_DATA, FITTING)).toBe(true);
     const many = Object.defineProperty(Array<string>(DATA_BYTES_MAX).fill(''), 0, unread);
-    expect(isTooLarge({ many }, LONG_DATA)).toBe(true);
+    expect(isTooLarge({ many }, LONG_DATA, FITTING)).toBe(true);
   });
 });
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 
 /**
@@ -13,15 +14,24 @@ export const DATA_BYTES_MAX = 256 * 1024;
  * with quotes and brackets.
  */
 const ALWAYS_FITTING_CHARACTERS = 2 + 100 * 64;
+const USUAL_NAME_MAX = 128;
 /** How many bytes are kept of data that does not fit. */
 const KEPT_BYTES = 1_024;
+
+/** Returns how long the data of a log may be, with `0x`, without being measured: 0 for an event with longer names than others. */
+export const charactersThatFit = (parameters: readonly AbiParameter[]): number =>
+  parameters.every(hasUsualNames) ? ALWAYS_FITTING_CHARACTERS : 0;
+
+const hasUsualNames = ({ name, components = [] }: AbiParameter): boolean =>
+  name.length <= USUAL_NAME_MAX && components.every(hasUsualNames);
 
 /**
  * Whether decoded data is too large to be stored. Most logs are so short that nothing is measured.
  * @param logData with `0x`
+ * @param fitting see `charactersThatFit`
  */
-export const isTooLarge = (decoded: JsonObject, logData: string): boolean =>
-  logData.length > ALWAYS_FITTING_CHARACTERS && !hasAtMost(DATA_BYTES_MAX, decoded);
+export const isTooLarge = (decoded: JsonObject, logData: string, fitting: number): boolean =>
+  logData.length > fitting && !hasAtMost(DATA_BYTES_MAX, decoded);
 
 /** What is stored of a log that is too large: enough to find it on its chain, and to prove its content. */
 export const truncatedData = ({ topics, data }: { topics: readonly string[]; data: string }): JsonObject => ({

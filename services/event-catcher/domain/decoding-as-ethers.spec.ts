@@ -1,6 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { AbiCoder, Indexed, Interface, keccak256, type EventFragment, type ParamType, type Result } from 'ethers';
+import {
+  AbiCoder,
+  hexlify,
+  Indexed,
+  Interface,
+  keccak256,
+  toUtf8Bytes,
+  type EventFragment,
+  type ParamType,
+  type Result,
+} from 'ethers';
 import fc from 'fast-check';
 import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
@@ -25,8 +35,8 @@ describe("the decoder of an event, compared with ethers'", () => {
     );
   });
 
-  it('returns the same arguments of a damaged log, or the log as it is where its encoding is not valid', () => {
-    const outcomes = { decoded: 0, raw: 0 };
+  it('returns the same arguments of a damaged log, and as they came those, or the log, whose encoding is not valid', () => {
+    const outcomes = { decoded: 0, raw: 0, misfits: 0 };
     fc.assert(
       fc.property(eventWithLogs, damages, ({ event, logs }, some) => {
         for (const [at, values] of logs.entries()) {
@@ -38,19 +48,70 @@ describe("the decoder of an event, compared with ethers'", () => {
             expect(isValid(event, log)).toBe(false);
           } else {
             outcomes.decoded += 1;
-            requireEqual(decoded, decodeWithEthers(event, log));
+            outcomes.misfits += requireSame(event, log, decoded);
           }
         }
       }),
       { numRuns: EVENTS },
     );
     expect(Math.min(outcomes.decoded, outcomes.raw)).toBeGreaterThan((EVENTS * LOGS) / 10);
+    expect(outcomes.misfits).toBeGreaterThan(EVENTS / 10);
   });
 });
 
 /** Shows the difference only where there is one, which takes longer than decoding. */
 const requireEqual = (decoded: JsonObject, expected: JsonObject | undefined): void => {
   if (!isDeepStrictEqual(decoded, expected)) expect(decoded).toEqual(expected);
+};
+
+/**
+ * Compares what was decoded with what ethers decodes, except for the values that do not fit their types: ethers throws for those, or
+ * returns a value whose encoding is another one. @returns how many there are
+ */
+const requireSame = ({ theirs, fragment }: TestedEvent, { topics, data }: LogContent, decoded: JsonObject): number => {
+  const values = theirs.decodeEventLog(fragment, data, topics);
+  return fragment.inputs.reduce((misfits, input, at) => {
+    return misfits + requireSameValue(input, decoded[input.name] ?? null, () => values[at] as unknown);
+  }, 0);
+};
+
+const requireSameValue = (type: ParamType, ours: JsonValue, theirs: () => unknown): number => {
+  if (isMisfit(ours)) {
+    expect(canonicalOrNot(type, theirs)).not.toBe(ours.raw);
+    return 1;
+  }
+  const { arrayChildren, components } = type;
+  if (Array.isArray(ours) && arrayChildren) {
+    const values = theirs() as Result;
+    expect(values).toHaveLength(ours.length);
+    return ours.reduce<number>(
+      (sum, one, at) => sum + requireSameValue(arrayChildren, one, () => values[at] as unknown),
+      0,
+    );
+  }
+  if (components && !type.indexed) {
+    const values = theirs() as Result;
+    return components.reduce((sum, component, at) => {
+      const member = (ours as JsonObject)[component.name] ?? null;
+      return sum + requireSameValue(component, member, () => values[at] as unknown);
+    }, 0);
+  }
+  const expected = asJson(type, theirs());
+  if (!isDeepStrictEqual(ours, expected)) expect(ours).toEqual(expected);
+  return 0;
+};
+
+const isMisfit = (value: JsonValue): value is { raw: string; error: string } =>
+  typeof value === 'object' && value !== null && 'raw' in value && 'error' in value;
+
+/** Returns the bytes of a value as an encoder writes them; `undefined` of one that ethers cannot read. */
+const canonicalOrNot = (type: ParamType, value: () => unknown): string | undefined => {
+  try {
+    const encoded = coder.encode([type], [value()]);
+    return type.type === 'string' ? hexlify(toUtf8Bytes(String(value()))) : encoded;
+  } catch {
+    return undefined;
+  }
 };
 
 interface TestedEvent {

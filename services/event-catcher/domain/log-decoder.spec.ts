@@ -63,12 +63,6 @@ describe('a decoded log', () => {
     ['data that ends early', ['uint256', 'uint256'], [word('1')], /ends early/],
     ['data of half a word', ['uint256'], ['00ff'], /ends early/],
     ['no data', ['uint256'], [], /ends early/],
-    ['a number too large for its type', ['uint8'], [word('100')], /uint8/],
-    ['a negative number without its sign', ['int8'], [word('ff')], /int8/],
-    ['an address with a 21st byte', ['address'], [word(`1${'0'.repeat(40)}`)], /address/],
-    ['a bool that is 2', ['bool'], [word('2')], /bool/],
-    ['a bool with other digits before it', ['bool'], [word('11')], /bool/],
-    ['short bytes with other digits after them', ['bytes2'], [word('1')], /bytes2/],
     ['an offset outside the data', ['string'], [word('400')], /ends early/],
     ['an offset beyond safe integers', ['string'], ['f'.repeat(64)], /out of range/],
     ['an offset with other digits before it', ['string'], [`1${word('20').slice(1)}`, word('0')], /out of range/],
@@ -77,11 +71,57 @@ describe('a decoded log', () => {
     ['a length beyond safe integers', ['uint8[]'], [word('20'), 'f'.repeat(64)], /out of range/],
     ['an array of billions', ['uint8[]'], [word('20'), word('ffffffff')], /longer than the data/],
     ['a fixed array of billions', ['uint8[999999999][999999999]'], [word('1')], /longer than the data/],
-    ['a string that is not valid UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')], /UTF-8/],
     ['characters that are not hex', ['uint256'], ['zz'.repeat(32)], /./],
   ])('is raw with %s', (_, types, words, why) => {
     const data = `0x${words.join('')}`;
     expect(decodeData(types, ...words)).toEqual({ raw: { topics: [], data }, error: expect.stringMatching(why) });
+  });
+
+  it.each([
+    ['a number too large for its type', 'uint8', word('100')],
+    ['a negative number without its sign', 'int8', word('ff')],
+    ['an address with a 21st byte', 'address', word(`1${'0'.repeat(40)}`)],
+    ['a bool that is 2', 'bool', word('2')],
+    ['a bool with other digits before it', 'bool', word('11')],
+    ['short bytes with other digits after them', 'bytes2', word('1')],
+    ['a function with other digits after it', 'function', word('1')],
+  ])('has %s as it came, and the other arguments', (_, type, digits) => {
+    const misfit = { raw: `0x${digits}`, error: `is not valid ${type}` };
+    expect(decodeData([type, 'uint256'], digits, word('7'))).toEqual({ arg0: misfit, arg1: '7' });
+    expect(decodeData([`${type}[]`, 'bool'], word('40'), word('1'), word('1'), digits)).toEqual({
+      arg0: [misfit],
+      arg1: true,
+    });
+    const components = [
+      { name: 'a', type: 'bool' },
+      { name: 'b', type },
+    ];
+    const inTuple = { topics: [], data: `0x${word('1')}${digits}` };
+    expect(decode([{ name: 't', type: 'tuple', components }], inTuple)).toEqual({ t: { a: true, b: misfit } });
+    const inTopic = { topics: [`0x${digits}`], data: `0x${word('7')}` };
+    const indexed = [
+      { name: 'a', type, indexed: true },
+      { name: 'b', type: 'uint8' },
+    ];
+    expect(decode(indexed, inTopic)).toEqual({ a: misfit, b: '7' });
+  });
+
+  it('has text that is not UTF-8 as it came, and the other arguments', () => {
+    const misfit = { raw: '0x61ff', error: 'is not valid UTF-8' };
+    const text = [word('2'), '61ff'.padEnd(64, '0')];
+    expect(decodeData(['address', 'string'], word('0'), word('40'), ...text)).toEqual({
+      arg0: `0x${'0'.repeat(40)}`,
+      arg1: misfit,
+    });
+    expect(decodeData(['string[]'], word('20'), word('1'), word('20'), ...text)).toEqual({ arg0: [misfit] });
+  });
+
+  it('has a value of type function as its 24 bytes', () => {
+    const value = `${'ab'.repeat(20)}12345678`;
+    expect(decodeData(['function', 'bool'], value.padEnd(64, '0'), word('1'))).toEqual({
+      arg0: `0x${value}`,
+      arg1: true,
+    });
   });
 
   it('has large numbers in full, whatever their last digits are', () => {
@@ -171,7 +211,7 @@ describe('a log that is too large', () => {
   });
 
   it('never exceeds the limit, for every type, name and data', () => {
-    const name = fc.nat(127).map((length) => 'n'.repeat(length + 1));
+    const name = fc.oneof({ weight: 9, arbitrary: fc.nat(127) }, fc.nat(2_000)).map((length) => 'n'.repeat(length + 1));
     const tuple = fc.array(name, { minLength: 1, maxLength: NESTING_MAX - 1 }).map((names) =>
       names.reduce<AbiParameter>((component, of) => ({ name: of, type: 'tuple', components: [component] }), {
         name: 'leaf',
@@ -229,6 +269,26 @@ describe('the matcher of an event', () => {
     expect(matches({ topics: [who], data: `0x${word('7')}${word('1')}` })).toBe(true);
     expect(matches({ topics: [who], data: `0x${word('7')}` })).toBe(false);
     expect(matches({ topics: [who], data: `0x${word('7')}${word('1')}${word('0')}` })).toBe(false);
+  });
+
+  it('recognises an anonymous event whatever a sender puts into a text', () => {
+    const matches = compileMatcher(event([{ name: 'note', type: 'string' }], true), null);
+    expect(matches({ topics: [], data: `0x${word('20')}${word('1')}${'ff'.padEnd(64, '0')}` })).toBe(true);
+  });
+
+  it('recognises a log of another anonymous event by numbers, addresses and functions that no compiler writes', () => {
+    for (const [type, digits] of [
+      ['uint8', word('100')],
+      ['int8', word('ff')],
+      ['address', `1${'0'.repeat(63)}`],
+      ['function', word('1')],
+    ] as const) {
+      const matches = compileMatcher(event([{ name: 'a', type }], true), null);
+      expect(matches({ topics: [], data: `0x${digits}` })).toBe(false);
+      const components = [{ name: 'b', type }];
+      const matchesTuple = compileMatcher(event([{ name: 'a', type: 'tuple', components }], true), null);
+      expect(matchesTuple({ topics: [], data: `0x${digits}` })).toBe(false);
+    }
   });
 
   it('compares the layout of dynamic data', () => {

@@ -9,8 +9,9 @@ import {
   memberNames,
   WORD,
   type Checksum,
+  type DecoderOptions,
 } from './abi-values.ts';
-import { isTooLarge, truncatedData } from './data-size.ts';
+import { charactersThatFit, isTooLarge, truncatedData } from './data-size.ts';
 import { typeOf } from './event-abi.ts';
 
 /** The parts of a log that tell its event and arguments; lower-case hex with `0x`. */
@@ -20,56 +21,74 @@ export interface LogContent {
 }
 
 /**
- * Compiles the decoder of an event, once per watch. The decoder returns `Data` of a record: the arguments by name, or
- * `{raw, error}` for a log that does not fit its event or is too large to be stored. It never throws.
+ * Compiles the decoder of an event, once per watch. The decoder returns `Data` of a record: the arguments by name, `{raw, error}`
+ * in place of one whose bytes do not fit its type. Of a log whose layout is not its event's, or that is too large to be stored, `Data`
+ * is `{raw, error}`. It never throws.
  */
 export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((log: LogContent) => JsonObject) => {
-  const { decode } = compile(fragment, checksum);
-  const decodeOrNot = (log: LogContent): JsonObject => {
+  const { decode } = compile(fragment, { checksum, purpose: 'values' });
+  const fitting = charactersThatFit(fragment.inputs);
+  return (log) => {
+    let decoded: JsonObject;
     try {
-      return decode(log);
+      decoded = decode(log);
     } catch (error) {
       const { topics, data } = log;
-      return { raw: { topics: [...topics], data }, error: error instanceof Error ? error.message : String(error) };
+      decoded = { raw: { topics: [...topics], data }, error: messageOf(error) };
     }
+    return isTooLarge(decoded, log.data, fitting) ? truncatedData(log) : decoded;
   };
+};
+
+/** Compiles the test of an event that says why the layout of a log is not its; `undefined` if it is. */
+export const compileMisfit = (fragment: EventFragment): ((log: LogContent) => string | undefined) => {
+  const { decode } = compile(fragment, { checksum: unchanged, purpose: 'values' });
   return (log) => {
-    const decoded = decodeOrNot(log);
-    return isTooLarge(decoded, log.data) ? truncatedData(log) : decoded;
+    try {
+      decode(log);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
   };
 };
 
 /**
  * Compiles the test whether a log of the contract is this event: it compares the first topic, or for an anonymous event
  * the layout. A log matches by its first topic even if the contract indexes other parameters than the ABI says; such a
- * log cannot be decoded.
+ * log cannot be decoded. Whatever a compiler may have emitted for an anonymous event matches, so that a sender who chooses odd
+ * values, or text that is not UTF-8, hides no log.
  */
 export const compileMatcher = (fragment: EventFragment, topic0: string | null): ((log: LogContent) => boolean) => {
   if (topic0 !== null) return ({ topics }) => topics[0] === topic0;
-  const { decode, dataSize } = compile(fragment, (digits) => digits);
+  const { decode, dataSize } = compile(fragment, { checksum: unchanged, purpose: 'layout' });
   return (log) => {
     if (dataSize !== undefined && log.data.length !== 2 + dataSize) return false;
     try {
       decode(log);
       return true;
     } catch {
-      // A log that cannot be decoded is of another event.
+      // A log of another layout is of another event.
       return false;
     }
   };
 };
 
+const unchanged: Checksum = (digits) => digits;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 interface Compiled {
-  /** Throws for a log that does not fit. */
+  /** Throws for a log of another layout. */
   decode: (log: LogContent) => JsonObject;
   /** Characters of the data without `0x`; `undefined` if a part of it is dynamic. */
   dataSize: number | undefined;
 }
 
-const compile = ({ inputs, anonymous }: EventFragment, checksum: Checksum): Compiled => {
+const compile = ({ inputs, anonymous }: EventFragment, options: DecoderOptions): Compiled => {
   const names = memberNames(inputs);
   const members = inputs.map((input, at) => {
-    const decoder = decoderOf(typeOf(input), checksum);
+    const decoder = decoderOf(typeOf(input), options);
     const decodeTopic = input.indexed === true ? (decoder.decodeWord ?? hashOf) : undefined;
     return { name: names[at] ?? '', decoder, decodeTopic };
   });
