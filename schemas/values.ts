@@ -6,6 +6,10 @@ export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'is not an addres
 export const addressInput = address.describe(
   'an EVM address in any letter case; mixed case must have its EIP-55 checksum',
 );
+/** What is read as the address of a contract on a chain that is known. */
+export const contractInput = address.describe(
+  'an EVM address in any letter case; mixed case must have its EIP-55 checksum, or on chains 30 and 31 that of EIP-1191',
+);
 /** 32 bytes, lower-case hex. */
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'is not a hash: 0x and 64 lower-case hex digits');
 /** What is read as a hash: in any letter case. */

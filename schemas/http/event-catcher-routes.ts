@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, addressInput, blockNumber, chainId, hash, hashInput, isoTime } from '../values.ts';
+import { address, blockNumber, chainId, contractInput, hash, hashInput, isoTime } from '../values.ts';
 import { watchedProxy } from '../events/watch-events.ts';
 import { eventRecord, recordStatus } from './event-record.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
@@ -140,7 +140,7 @@ export const eventCatcherRoutes = {
     }),
     body: z.object({
       chainId,
-      contractAddress: addressInput,
+      contractAddress: contractInput,
       eventSignature: z.string().describe('with or without the word event, parameter names and ;'),
       eventAbi: z
         .unknown()
@@ -167,7 +167,7 @@ export const eventCatcherRoutes = {
     method: 'GET',
     path: '/api/v1/contracts',
     summary: 'All watched events',
-    query: z.object({ chainId: chainIdInput.optional(), contractAddress: addressInput.optional(), ...page }),
+    query: z.object({ chainId: chainIdInput.optional(), contractAddress: contractInput.optional(), ...page }),
     status: 200,
     answer: watchedContracts,
     problems: ['not_caught_up'],
@@ -241,7 +241,7 @@ export const eventCatcherRoutes = {
     query: z
       .object({
         chainId: chainIdInput,
-        contractAddress: addressInput,
+        contractAddress: contractInput,
         eventSignature: z
           .string()
           .optional()
@@ -286,7 +286,7 @@ export const eventCatcherRoutes = {
     auth: 'none',
     params: z.object({
       chainId: chainIdInput,
-      contractAddress: addressInput,
+      contractAddress: contractInput,
       eventName: z.string().describe('the name, or the signature without names'),
     }),
     query: z.object({ watchId: watchIdInput }),

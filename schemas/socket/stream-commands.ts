@@ -15,7 +15,7 @@ export const subscribe = z.object({
   eventSignature: z
     .string()
     .min(1)
-    .max(1_000)
+    .max(2_048)
     .describe("the event's name; its signature without names where the contract has two of that name"),
   watchId: z.string().max(64).optional().describe('the id of one of several registrations of the event'),
   cursor: streamCursor.optional().describe('continue strictly after its event'),

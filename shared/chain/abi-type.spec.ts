@@ -13,6 +13,7 @@ describe('an elementary type', () => {
     ['address', { kind: 'address' }],
     ['bool', { kind: 'bool' }],
     ['string', { kind: 'string' }],
+    ['function', { kind: 'function' }],
     ['bytes', { kind: 'bytes', size: null }],
     ['bytes1', { kind: 'bytes', size: 1 }],
     ['bytes32', { kind: 'bytes', size: 32 }],
@@ -43,6 +44,7 @@ describe('the type of a parameter', () => {
     for (const [parameter, name] of [
       [typed('uint'), 'uint256'],
       [typed('int8[][3]'), 'int8[][3]'],
+      [typed('function[]'), 'function[]'],
       [order, '(uint256,bytes,bytes4[],(bool))[2][]'],
     ] as const) {
       const type = parameterType(parameter);
@@ -82,9 +84,9 @@ describe('the type of a parameter', () => {
   });
 });
 
-it('the name of an event or a parameter is an identifier of at most 128 characters', () => {
-  for (const text of ['a', '_', '$', 'Transfer', 'a1_$', 'a'.repeat(128)]) expect(isIdentifier(text)).toBe(true);
-  for (const text of ['', '1a', 'a b', 'é', ' a', 'a\n', 'a'.repeat(129)]) expect(isIdentifier(text)).toBe(false);
+it('the name of an event or a parameter is an identifier of at most 2,048 characters', () => {
+  for (const text of ['a', '_', '$', 'Transfer', 'a1_$', 'a'.repeat(2_048)]) expect(isIdentifier(text)).toBe(true);
+  for (const text of ['', '1a', 'a b', 'é', ' a', 'a\n', 'a'.repeat(2_049)]) expect(isIdentifier(text)).toBe(false);
 });
 
 it('the length of an array has one to nine digits', () => {

@@ -3,7 +3,7 @@ import type { AbiParameter } from '../../schemas/events/watch-events.ts';
 /** A Solidity ABI type of an event's parameter. `length: null` is a dynamic array, `size: null` is `bytes`. */
 export type AbiType =
   | { kind: 'uint' | 'int'; bits: number }
-  | { kind: 'address' | 'bool' | 'string' }
+  | { kind: 'address' | 'bool' | 'string' | 'function' }
   | { kind: 'bytes'; size: number | null }
   | { kind: 'array'; of: AbiType; length: number | null }
   | { kind: 'tuple'; components: readonly { name: string; type: AbiType }[] };
@@ -13,15 +13,19 @@ export type AbiType =
  */
 export const NESTING_MAX = 16;
 
+/** As long as a signature may be, so that any event's name that a signature can have is a name. */
+const NAME_CHARACTERS_MAX = 2_048;
+
 /** Whether a text may be the name of an event or a parameter. A parameter's name becomes a key of every record. */
-export const isIdentifier = (text: string): boolean => /^[A-Za-z_$][\w$]{0,127}$/.test(text);
+export const isIdentifier = (text: string): boolean =>
+  text.length <= NAME_CHARACTERS_MAX && /^[A-Za-z_$][\w$]*$/.test(text);
 
 /**
  * A type that is neither an array nor a tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`,
  * `fixed`.
  */
 export const elementaryType = (name: string): AbiType | undefined => {
-  if (name === 'address' || name === 'bool' || name === 'string') return { kind: name };
+  if (name === 'address' || name === 'bool' || name === 'string' || name === 'function') return { kind: name };
   if (name === 'bytes') return { kind: 'bytes', size: null };
   const [, kind, digits = '256'] = /^(uint|int|bytes)([1-9]\d{0,2})?$/.exec(name) ?? [];
   const count = Number(digits);
@@ -48,6 +52,7 @@ export const typeName = (type: AbiType): string => {
     case 'address':
     case 'bool':
     case 'string':
+    case 'function':
       return type.kind;
   }
 };

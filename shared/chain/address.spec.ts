@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { getAddress } from 'ethers';
+import { getAddress, keccak256, toUtf8Bytes } from 'ethers';
 import fc from 'fast-check';
-import { checksumAddress, readAddress, readAddressMember } from './address.ts';
+import { CHAINS_WITH_CHECKSUMS, checksumAddress, readAddress, readAddressMember } from './address.ts';
 
 /** The examples of EIP-55. */
 const examples = [
@@ -25,6 +25,34 @@ describe('an address', () => {
 
   it('is refused in mixed case with a wrong checksum', () => {
     expect(readAddress('0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toBeUndefined();
+  });
+
+  it.each([
+    // The examples of EIP-1191.
+    [30, '0x5aaEB6053f3e94c9b9a09f33669435E7ef1bEAeD'],
+    [30, '0xFb6916095cA1Df60bb79ce92cE3EA74c37c5d359'],
+    [30, '0xDBF03B407c01E7CD3cBea99509D93F8Dddc8C6FB'],
+    [31, '0x5aAeb6053F3e94c9b9A09F33669435E7EF1BEaEd'],
+  ])('of chain %s is read with its checksum, and returned in EIP-55 form: %s', (chainId, written) => {
+    const returned = getAddress(written.toLowerCase());
+    expect(readAddress(written, [chainId])).toBe(returned);
+    expect(readAddress(returned, [chainId])).toBe(returned);
+    expect(readAddress(written, CHAINS_WITH_CHECKSUMS)).toBe(returned);
+    expect(readAddressMember('contractAddress', written, [chainId])).toBe(returned);
+    for (const others of [undefined, [1], [chainId === 30 ? 31 : 30]]) {
+      expect(readAddress(written, others)).toBeUndefined();
+    }
+    const [, digits = ''] = written.split('0x');
+    const wrong = `0x${Array.from(digits, (digit) => (digit === 'a' ? 'A' : digit === 'A' ? 'a' : digit)).join('')}`;
+    expect(readAddress(wrong, [chainId])).toBeUndefined();
+  });
+
+  it('of another chain has no checksum of its own', () => {
+    // EIP-1191 of chain 1 would be this.
+    const digits = '5aaeb6053f3e94c9b9a09f33669435e7ef1beaed';
+    const hashed = keccak256(toUtf8Bytes(`10x${digits}`)).slice(2);
+    const written = `0x${Array.from(digits, (digit, at) => (hashed.charCodeAt(at) >= 0x38 ? digit.toUpperCase() : digit)).join('')}`;
+    expect(readAddress(written, [1])).toBeUndefined();
   });
 
   it('has the same checksum again, also after others that end alike or differ in one digit', () => {

@@ -1,22 +1,37 @@
 import { hash } from 'node:crypto';
 import { invalid } from '../errors/refusal.ts';
 
-/** Returns an address in EIP-55 form; `undefined` for invalid text, and for mixed case with a wrong checksum. */
-export const readAddress = (text: string): string | undefined => {
+/**
+ * The chains whose wallets write addresses with a checksum of their own (EIP-1191): Rootstock and its test network. A checksum of
+ * EIP-55 is taken there, too.
+ */
+export const CHAINS_WITH_CHECKSUMS: readonly number[] = [30, 31];
+
+/**
+ * Returns an address in EIP-55 form; `undefined` for invalid text, and for mixed case with a wrong checksum.
+ * @param chainIds the chains that the address may be of, whose own checksums are taken
+ */
+export const readAddress = (text: string, chainIds: readonly number[] = []): string | undefined => {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;
   const digits = text.slice(2);
-  const address = checksumAddress(digits.toLowerCase());
-  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
-  return isMixed && address !== text ? undefined : address;
+  const small = digits.toLowerCase();
+  const address = checksumAddress(small);
+  const isMixed = digits !== small && digits !== digits.toUpperCase();
+  const isOfChain = (chainId: number) => CHAINS_WITH_CHECKSUMS.includes(chainId) && checksumOn(chainId, small) === text;
+  return !isMixed || address === text || chainIds.some(isOfChain) ? address : undefined;
 };
 
 /** Does the same for a member of a request. @throws Refusal validation_failed */
-export const readAddressMember = (path: string, text: string): string => {
-  const address = readAddress(text);
+export const readAddressMember = (path: string, text: string, chainIds: readonly number[] = []): string => {
+  const address = readAddress(text, chainIds);
   if (address !== undefined) return address;
   const message = 'is not an address: 0x and 40 hex digits, in mixed case with the right EIP-55 checksum';
   throw invalid({ path, message });
 };
+
+/** EIP-1191 form of 40 lower-case hex digits without `0x`. */
+const checksumOn = (chainId: number, digits: string): string =>
+  withCapitals(digits, hash('keccak-256', `${String(chainId)}${PREFIX}${digits}`, 'hex'));
 
 /**
  * EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or
@@ -26,15 +41,18 @@ export const checksumAddress = (digits: string): string => {
   const place = placeOf(digits);
   const known = recent[place] ?? '';
   if (isOfDigits(known, digits)) return known;
-  const hashed = hash('keccak-256', digits, 'hex');
+  const address = withCapitals(digits, hash('keccak-256', digits, 'hex'));
+  recent[place] = address;
+  return address;
+};
+
+const withCapitals = (digits: string, hashed: string): string => {
   written.write(digits, PREFIX.length, 'latin1');
   for (let at = 0; at < digits.length; at += 1) {
     const digit = written[PREFIX.length + at] ?? 0;
     if (digit >= LETTER_A && hashed.charCodeAt(at) >= EIGHT) written[PREFIX.length + at] = digit & ~SMALL;
   }
-  const address = written.toString('latin1', 0, PREFIX.length + digits.length);
-  recent[place] = address;
-  return address;
+  return written.toString('latin1', 0, PREFIX.length + digits.length);
 };
 
 const PREFIX = '0x';

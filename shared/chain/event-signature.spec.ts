@@ -25,6 +25,8 @@ describe('an event signature', () => {
     ['$_a1(uint8)', '$_a1(uint8)'],
     ['tuple(uint8 tuple)', 'tuple(uint8)'],
     ['event(uint8)', 'event(uint8)'],
+    ['event Called(function indexed callback, function[] more)', 'Called(function indexed,function[])'],
+    [`${'a'.repeat(2_042)}(bool)`, `${'a'.repeat(2_042)}(bool)`],
   ])('%s has the canonical form %s', (text, expected) => {
     expect(canonical(text)).toBe(expected);
   });
@@ -34,21 +36,23 @@ describe('an event signature', () => {
     expect(parseEventSignature('event A(uint8 anonymous);').anonymous).toBe(false);
   });
 
-  it('is parsed into its name, its parameters with their types, and whether it is anonymous', () => {
+  it('is parsed into its names, the types of its parameters, and whether it is anonymous', () => {
     expect(parseEventSignature('event A(uint8[2][] indexed a, (bytes b, string)[3] c) anonymous;')).toEqual({
       name: 'A',
       parameters: [
         {
+          name: 'a',
           type: { kind: 'array', of: { kind: 'array', of: { kind: 'uint', bits: 8 }, length: 2 }, length: null },
           indexed: true,
         },
         {
+          name: 'c',
           type: {
             kind: 'array',
             of: {
               kind: 'tuple',
               components: [
-                { name: '', type: { kind: 'bytes', size: null } },
+                { name: 'b', type: { kind: 'bytes', size: null } },
                 { name: '', type: { kind: 'string' } },
               ],
             },
@@ -124,7 +128,7 @@ describe('an event signature', () => {
     [`A(${'('.repeat(1_000)}bool${')'.repeat(1_000)})`, /nested/],
     [`A(bool${'[]'.repeat(900)})`, /nested/],
     [`A(${'bool,'.repeat(1_000)}bool)`, /2048 characters/],
-    [`${'a'.repeat(200)}()`, /name/],
+    [`${'a'.repeat(2_047)}()`, /2048 characters/],
   ])('is refused if it cannot be read: %s', (text, why) => {
     expect(() => canonical(text)).toThrow(/^event_signature_invalid: the event signature cannot be read: ./);
     expect(() => canonical(text)).toThrow(why);

@@ -4,13 +4,16 @@ import { elementaryType, isArrayLength, isIdentifier, NESTING_MAX, typeName, typ
 
 export interface EventSignature {
   name: string;
-  parameters: readonly { type: AbiType; indexed: boolean }[];
+  /** A parameter without a name has an empty one, and so has a member of a tuple. */
+  parameters: readonly { name: string; type: AbiType; indexed: boolean }[];
   /** Whether the signature says so. A signature that does not may still mean an anonymous event. */
   anonymous: boolean;
 }
 
 /** A longer signature does not fit the path of a URL. Those in use have a few hundred characters. */
 const CHARACTERS_MAX = 2_048;
+/** A fragment of an ABI has names, too, and is in no path. */
+const FRAGMENT_CHARACTERS_MAX = 16_384;
 /** A log has four topics. A named event may index one parameter less, because its hash is the first topic. */
 const INDEXED_MAX = 4;
 
@@ -31,8 +34,13 @@ export const topicOfSignature = (bare: string): string => `0x${hash('keccak-256'
  * Reads a signature with or without the word `event`, names, `tuple`, spaces and `;`.
  * @throws Refusal event_signature_invalid
  */
-export const parseEventSignature = (text: string): EventSignature => {
-  if (text.length > CHARACTERS_MAX) throw invalid(`it is longer than ${String(CHARACTERS_MAX)} characters`);
+export const parseEventSignature = (text: string): EventSignature => parseUpTo(CHARACTERS_MAX, text);
+
+/** Reads the same as a human-readable fragment of an ABI. @throws Refusal event_signature_invalid */
+export const parseEventFragment = (text: string): EventSignature => parseUpTo(FRAGMENT_CHARACTERS_MAX, text);
+
+const parseUpTo = (charactersMax: number, text: string): EventSignature => {
+  if (text.length > charactersMax) throw invalid(`it is longer than ${String(charactersMax)} characters`);
   return new Parser(tokensOf(text)).event();
 };
 
@@ -67,11 +75,10 @@ class Parser {
     return { name, parameters, anonymous };
   }
 
-  private parameter(): { type: AbiType; indexed: boolean } {
+  private parameter(): { name: string; type: AbiType; indexed: boolean } {
     const type = this.type(0);
     const indexed = this.skip('indexed');
-    this.skipName();
-    return { type, indexed };
+    return { name: this.name(), type, indexed };
   }
 
   private type(depth: number): AbiType {
@@ -99,8 +106,7 @@ class Parser {
     if (depth > NESTING_MAX) throw invalid('it is nested too deeply');
     const components = this.list(() => {
       const type = this.type(depth);
-      this.skipName();
-      return { name: '', type };
+      return { name: this.name(), type };
     });
     if (components.length === 0) throw invalid('a tuple is never empty');
     return { kind: 'tuple', components };
@@ -116,9 +122,12 @@ class Parser {
     return items;
   }
 
-  private skipName(): void {
+  /** Reads the name of a parameter, if it has one. */
+  private name(): string {
     const token = this.tokens[this.at];
-    if (token !== undefined && token !== 'indexed' && isIdentifier(token)) this.at += 1;
+    if (token === undefined || token === 'indexed' || !isIdentifier(token)) return '';
+    this.at += 1;
+    return token;
   }
 
   private skip(token: string): boolean {

@@ -98,7 +98,18 @@ describe('an event of an ABI', () => {
     ['is not a JSON array', '"[]"', SIGNATURE],
     ['no event Transfer', [], SIGNATURE],
     ['no event Transfer', [{ ...transfer, type: 'function' }], SIGNATURE],
-    ['no event Transfer', ['event Transfer(address indexed,address indexed,uint256)'], SIGNATURE],
+    ['no event Transfer', ['function Transfer()', 'event Transferred()', '', 'event'], SIGNATURE],
+    ['cannot be read: .*IERC20', ['event Transfer(IERC20 token)'], SIGNATURE],
+    ['is not a JSON array', { abi: { 0: transfer } }, SIGNATURE],
+    ['is not valid JSON', { abi: '[{' }, SIGNATURE],
+    [
+      'other types: Transfer\\(bytes32\\); another event Transfer of the ABI has a parameter that cannot be read',
+      [
+        { ...transfer, inputs: [parameter('bytes32')] },
+        { ...transfer, inputs: [parameter('IERC20')] },
+      ],
+      SIGNATURE,
+    ],
     ['no event transfer', [transfer], 'transfer(address indexed,address indexed,uint256)'],
     [
       'other types: Transfer\\(address indexed,address indexed,uint256\\)',
@@ -137,6 +148,70 @@ describe('an event of an ABI', () => {
     ],
   ])('is refused with the difference from the signature: %s', (how, abi, signature) => {
     expect(() => find(abi, signature)).toThrow(new RegExp(`event_abi_mismatch.*${how}`));
+  });
+
+  it.each<[string, unknown]>([
+    ['an array', [transfer]],
+    ['the text of an array', JSON.stringify([transfer])],
+    ["a compiler's artifact", { contractName: 'Token', abi: [transfer], bytecode: '0x' }],
+    ['the text of an artifact', JSON.stringify({ abi: [transfer] })],
+    ['an artifact with the text of an array', { abi: JSON.stringify([transfer]) }],
+    ['human-readable fragments', ['event Transfer(address indexed from, address indexed to, uint256 value)']],
+    [
+      'the text of human-readable fragments among others',
+      JSON.stringify([
+        'constructor()',
+        'function Transfer(address)',
+        'event Transfer(bytes32 node)',
+        'event  Transfer( address indexed from,address indexed to,uint value );',
+      ]),
+    ],
+    ['human-readable fragments among others', [{ type: 'fallback' }, 'error E()', transfer]],
+  ])('is the same in %s', (_, abi) => {
+    expect(findEvent(abi, parseEventSignature(SIGNATURE))).toEqual(find([transfer]));
+  });
+
+  it('has the names of its tuples in a human-readable fragment, too', () => {
+    const orders = {
+      ...parameter('tuple[2][]', 'orders'),
+      components: [parameter('uint256', 'id'), parameter('address')],
+    };
+    const abi = [{ type: 'event', name: 'A', anonymous: true, inputs: [orders, parameter('bool[]', 'flags', true)] }];
+    const signature = 'A((uint256,address)[2][],bool[] indexed)';
+    for (const text of [
+      'event A((uint id, address)[2][] orders, bool[] indexed flags) anonymous',
+      'event A(tuple(uint256 id, address) [2][] orders, bool[] indexed flags) anonymous;',
+    ]) {
+      expect(findEvent([text], parseEventSignature(signature))).toEqual(find(abi, signature));
+    }
+  });
+
+  it('is found beside others of its name that cannot be read', () => {
+    const others = [
+      { ...transfer, inputs: [parameter('fixed168x10')] },
+      { ...transfer, inputs: [{ type: 'address', name: 'a b' }] },
+      { type: 'event', name: 'Transfer' },
+      'event Transfer(IERC20 token)',
+    ];
+    expect(find([...others, transfer])).toEqual(find([transfer]));
+    expect(find([transfer, ...others])).toEqual(find([transfer]));
+  });
+
+  it('may have parameters of type function', () => {
+    const abi = [{ type: 'event', name: 'A', inputs: [parameter('function', 'callback', true)] }];
+    const fragment = find(abi, 'A(function indexed)');
+    expect(fragment.inputs).toEqual([{ name: 'callback', type: 'function', indexed: true }]);
+    expect(canonicalSignature(signatureOf(fragment))).toBe('A(function indexed)');
+  });
+
+  it('may have names of 2,048 characters', () => {
+    const name = 'n'.repeat(2_048);
+    const abi = [{ type: 'event', name: 'A', inputs: [parameter('bool', name)] }];
+    expect(find(abi, 'A(bool)').inputs).toMatchObject([{ name }]);
+    const longer = [{ type: 'event', name: 'A', inputs: [parameter('bool', `${name}n`)] }];
+    expect(() => find(longer, 'A(bool)')).toThrow('cannot be read');
+    const text = `event A(bool ${name})`;
+    expect(findEvent([text], parseEventSignature('A(bool)')).inputs).toMatchObject([{ name }]);
   });
 
   it('is found by its types alone if the signature marks nothing as indexed', () => {
@@ -190,7 +265,7 @@ describe('a stored fragment', () => {
 
   it('has parameters that are not indexed unless they say so', () => {
     const fragment = { name: 'A', anonymous: false, inputs: [{ name: '', type: 'bool' }] };
-    expect(signatureOf(fragment).parameters).toEqual([{ type: { kind: 'bool' }, indexed: false }]);
+    expect(signatureOf(fragment).parameters).toEqual([{ name: '', type: { kind: 'bool' }, indexed: false }]);
   });
 
   it('never has a type that cannot be read', () => {
@@ -216,6 +291,9 @@ describe('a hostile ABI', () => {
     'a huge name of a parameter': JSON.stringify([event({ name: 'n'.repeat(250_000), type: 'bool' })]),
     'a huge type': JSON.stringify([event({ type: `uint256${'[]'.repeat(120_000)}` })]),
     'lists in lists': `${'['.repeat(120_000)}${']'.repeat(120_000)}`,
+    'many human-readable events': times(4_000, 'event Transfer(address indexed,address indexed,uint256)'),
+    'huge human-readable events': times(15, `event Transfer(${'bool,'.repeat(3_000)}bool)`),
+    'a text in an artifact': JSON.stringify({ abi: '['.repeat(240_000) }),
     'a number that is long': `[${'9'.repeat(250_000)}]`,
     'no end': '[{"type":"event","name":"Transfer","inputs":['.repeat(5_000),
   };

@@ -1,6 +1,11 @@
 import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
 import { isIdentifier, NESTING_MAX, parameterType, typeName, type AbiType } from '../../../shared/chain/abi-type.ts';
-import { bareSignature, canonicalSignature, type EventSignature } from '../../../shared/chain/event-signature.ts';
+import {
+  bareSignature,
+  canonicalSignature,
+  parseEventFragment,
+  type EventSignature,
+} from '../../../shared/chain/event-signature.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
 const INDEXED_MAX = { named: 3, anonymous: 4 };
@@ -11,20 +16,16 @@ const OVERLOADS_MAX = 64;
 const PARAMETERS_MAX = 2_048;
 
 /**
- * Finds the one event of an ABI (a JSON array, or its text) that has this signature, `indexed` included. A signature that
- * marks nothing as indexed also finds the only event with its types.
+ * Finds the one event of an ABI that has this signature, `indexed` included. A signature that marks nothing as indexed also
+ * finds the only event with its types. Events of the same name that cannot be read are passed over.
+ * @param eventAbi a JSON array, a compiler's artifact that has one as `abi`, or the text of either; items of the array may be
+ * human-readable fragments
  * @throws Refusal event_abi_mismatch, which says how they differ
  */
 export const findEvent = (eventAbi: unknown, signature: EventSignature): EventFragment => {
-  const named = eventsOf(eventAbi).filter(({ name }) => name === signature.name);
-  if (named.length === 0) throw mismatch(`the ABI has no event ${signature.name}`);
-  if (named.length > OVERLOADS_MAX) {
-    throw mismatch(`the ABI has more than ${String(OVERLOADS_MAX)} events ${signature.name}`);
-  }
-  const budget = { parametersLeft: PARAMETERS_MAX };
-  const fragments = named.map((event) => readFragment(event, budget));
+  const { fragments, unreadable } = fragmentsNamed(signature.name, itemsOf(eventAbi));
   const ofTypes = fragments.filter((fragment) => bareSignature(signatureOf(fragment)) === bareSignature(signature));
-  if (ofTypes.length === 0) throw mismatch(`the ABI has other types: ${shown(fragments)}`);
+  if (ofTypes.length === 0) throw mismatch(`the ABI has other types: ${shown(fragments)}${unreadable ? `; another ${unreadable}` : ''}`);
   const wanted = canonicalSignature(signature);
   const exact = ofTypes.filter((fragment) => canonicalSignature(signatureOf(fragment)) === wanted);
   const marksNone = !signature.parameters.some(({ indexed }) => indexed);
@@ -41,11 +42,38 @@ export const findEvent = (eventAbi: unknown, signature: EventSignature): EventFr
   return fragment;
 };
 
+interface Named {
+  /** At least one. */
+  fragments: EventFragment[];
+  /** What is wrong with an event of that name that cannot be read. */
+  unreadable: string | undefined;
+}
+
+/** Finds the events of a name. @throws Refusal event_abi_mismatch if none can be read */
+const fragmentsNamed = (name: string, items: readonly unknown[]): Named => {
+  const named = items.filter((item): item is string | NamedEvent => eventNameOf(item) === name);
+  if (named.length === 0) throw mismatch(`the ABI has no event ${name}`);
+  if (named.length > OVERLOADS_MAX) throw mismatch(`the ABI has more than ${String(OVERLOADS_MAX)} events ${name}`);
+  const budget = { parametersLeft: PARAMETERS_MAX };
+  const fragments: EventFragment[] = [];
+  let unreadable: string | undefined;
+  for (const item of named) {
+    try {
+      fragments.push(typeof item === 'string' ? fragmentOfText(item, budget) : fragmentOfItem(item, budget));
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      unreadable = `event ${name} of the ABI ${error.message}`;
+    }
+  }
+  if (unreadable !== undefined && fragments.length === 0) throw mismatch(`the ${unreadable}`);
+  return { fragments, unreadable };
+};
+
 /** Returns the signature of a fragment. */
 export const signatureOf = ({ name, inputs, anonymous }: EventFragment): EventSignature => ({
   name,
   anonymous,
-  parameters: inputs.map((input) => ({ type: typeOf(input), indexed: input.indexed ?? false })),
+  parameters: inputs.map((input) => ({ name: input.name, type: typeOf(input), indexed: input.indexed ?? false })),
 });
 
 /** Returns the type of a parameter of a fragment that `findEvent` returned. */
@@ -82,51 +110,96 @@ const readJson = (text: string): unknown => {
   }
 };
 
-const eventsOf = (eventAbi: unknown): (UncheckedObject & { name: string })[] => {
-  const abi = typeof eventAbi === 'string' ? readJson(eventAbi) : eventAbi;
-  if (!Array.isArray(abi)) throw mismatch('eventAbi is not a JSON array');
-  return abi.filter(
-    (item): item is UncheckedObject & { name: string } =>
-      isObject(item) && item['type'] === 'event' && typeof item['name'] === 'string',
-  );
+const itemsOf = (eventAbi: unknown): readonly unknown[] => {
+  const given = typeof eventAbi === 'string' ? readJson(eventAbi) : eventAbi;
+  const inArtifact = isObject(given) && !Array.isArray(given) ? given['abi'] : given;
+  // Some compilers have the ABI in their artifact as a text.
+  const abi = isObject(given) && typeof inArtifact === 'string' ? readJson(inArtifact) : inArtifact;
+  if (Array.isArray(abi)) return abi as readonly unknown[];
+  throw mismatch('eventAbi is not a JSON array, nor an artifact that has one as abi, nor the text of either');
+};
+
+type NamedEvent = UncheckedObject & { name: string };
+
+/** Returns the name of an item of an ABI if that is an event. */
+const eventNameOf = (item: unknown): string | undefined => {
+  if (typeof item === 'string') return /^\s*event\s+([\w$]+)/.exec(item)?.[1];
+  return isObject(item) && item['type'] === 'event' && typeof item['name'] === 'string' ? item['name'] : undefined;
 };
 
 interface ReadingBudget {
   parametersLeft: number;
 }
 
-const readFragment = (
-  { name, inputs, anonymous }: UncheckedObject & { name: string },
-  budget: ReadingBudget,
-): EventFragment => {
-  if (!Array.isArray(inputs)) throw mismatch(`the event ${name} of the ABI has no inputs`);
-  const wrong = mismatch(`the event ${name} of the ABI has a parameter that cannot be read`);
+/** An event of an ABI is not one that a contract can have, or is beyond the limits. Others of its name may be read. */
+class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
+const fragmentOfItem = ({ name, inputs, anonymous }: NamedEvent, budget: ReadingBudget): EventFragment => {
+  if (!Array.isArray(inputs)) throw new Unreadable('has no inputs');
   return {
     name,
     anonymous: anonymous === true,
     inputs: inputs.map((input: unknown) => {
-      const parameter = readParameter(input, { wrong, depth: 0, budget });
-      if (!parameterType(parameter)) throw wrong;
+      const parameter = readParameter(input, 0, budget);
+      if (!parameterType(parameter)) throw new Unreadable(UNREADABLE_PARAMETER);
       return { ...parameter, indexed: isObject(input) && input['indexed'] === true };
     }),
   };
 };
 
+const UNREADABLE_PARAMETER = 'has a parameter that cannot be read';
+
 /** Reads the names and types of a parameter. Whether its tuples are types is to be checked. */
-const readParameter = (
-  input: unknown,
-  { wrong, depth, budget }: { wrong: Refusal; depth: number; budget: ReadingBudget },
-): AbiParameter => {
-  budget.parametersLeft -= 1;
-  if (budget.parametersLeft < 0) throw mismatch(`its parameters are more than ${String(PARAMETERS_MAX)}`);
-  if (!isObject(input) || depth > NESTING_MAX) throw wrong;
+const readParameter = (input: unknown, depth: number, budget: ReadingBudget): AbiParameter => {
+  spend(budget);
+  if (!isObject(input) || depth > NESTING_MAX) throw new Unreadable(UNREADABLE_PARAMETER);
   const { name = '', type, components } = input;
-  if (typeof type !== 'string' || typeof name !== 'string' || !(name === '' || isIdentifier(name))) throw wrong;
+  const isNamed = typeof name === 'string' && (name === '' || isIdentifier(name));
+  if (typeof type !== 'string' || !isNamed) throw new Unreadable(UNREADABLE_PARAMETER);
   if (type.startsWith('tuple') && Array.isArray(components)) {
-    const inner = { wrong, depth: depth + 1, budget };
-    return { name, type, components: components.map((component: unknown) => readParameter(component, inner)) };
+    return { name, type, components: components.map((inner: unknown) => readParameter(inner, depth + 1, budget)) };
   }
   const read = parameterType({ name, type });
-  if (!read) throw wrong;
+  if (!read) throw new Unreadable(UNREADABLE_PARAMETER);
   return { name, type: typeName(read) };
+};
+
+/** Reads a human-readable fragment: `event Transfer(address indexed from, address indexed to, uint256 value)`. */
+const fragmentOfText = (text: string, budget: ReadingBudget): EventFragment => {
+  const { name, parameters, anonymous } = parsedFragment(text);
+  return {
+    name,
+    anonymous,
+    inputs: parameters.map(({ indexed, ...parameter }) => ({ ...toParameter(parameter, budget), indexed })),
+  };
+};
+
+const parsedFragment = (text: string): EventSignature => {
+  try {
+    return parseEventFragment(text);
+  } catch (error) {
+    if (error instanceof Refusal) throw new Unreadable(`cannot be read: ${error.detail}`);
+    throw error;
+  }
+};
+
+/** Writes a parsed parameter as a JSON ABI does. */
+const toParameter = ({ name, type }: { name: string; type: AbiType }, budget: ReadingBudget): AbiParameter => {
+  spend(budget);
+  let element = type;
+  let brackets = '';
+  for (; element.kind === 'array'; element = element.of) brackets = `[${String(element.length ?? '')}]${brackets}`;
+  if (element.kind !== 'tuple') return { name, type: typeName(type) };
+  return {
+    name,
+    type: `tuple${brackets}`,
+    components: element.components.map((component) => toParameter(component, budget)),
+  };
+};
+
+const spend = (budget: ReadingBudget): void => {
+  budget.parametersLeft -= 1;
+  if (budget.parametersLeft < 0) throw mismatch(`its parameters are more than ${String(PARAMETERS_MAX)}`);
 };

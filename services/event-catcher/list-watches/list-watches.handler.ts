@@ -3,7 +3,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchedContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
-import { readAddressMember } from '../../../shared/chain/address.ts';
+import { CHAINS_WITH_CHECKSUMS, readAddressMember } from '../../../shared/chain/address.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { watchAnswer } from '../edge/watch-answer.ts';
@@ -34,10 +34,13 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
 
   async execute({ asked }: ListWatches): Promise<WatchedContracts> {
     const { chainId, contractAddress, take, skip } = asked;
+    const chainIds = chainId === undefined ? CHAINS_WITH_CHECKSUMS : [chainId];
     const filter = {
       isRemoved: false,
       ...(chainId !== undefined && { chainId }),
-      ...(contractAddress !== undefined && { contractAddress: readAddressMember('contractAddress', contractAddress) }),
+      ...(contractAddress !== undefined && {
+        contractAddress: readAddressMember('contractAddress', contractAddress, chainIds),
+      }),
     };
     const [found, total] = await Promise.all([
       this.readStore.find(watchCollection.name, { filter, sort: [['id', 'asc']], skip, limit: take }),

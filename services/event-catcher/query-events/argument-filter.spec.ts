@@ -34,6 +34,7 @@ describe('an argument', () => {
     ['bytes', '0x', '0x'],
     ['bytes', '0xABcd', '0xabcd'],
     ['bytes4', '0xABCDEF01', '0xabcdef01'],
+    ['function', `0x${'Ab'.repeat(24)}`, `0x${'ab'.repeat(24)}`],
     ['string', 'Ada', 'Ada'],
     ['string', '', ''],
   ])('of type %s and value %s is compared in the form of records', (type, text, value) => {
@@ -81,6 +82,14 @@ describe('an argument', () => {
       code: 'validation_failed',
       errors: [{ path: 'arg.a', message: expect.stringContaining('type') }],
     });
+  });
+
+  it('of a chain with checksums of its own may have such a checksum', () => {
+    const watch = { ...aWatch('Some', { name: 'a', type: 'address' }), chainId: 30 };
+    const searched = [{ argument: 'a', value: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }];
+    const written = '0x5aaEB6053f3e94c9b9a09f33669435E7ef1bEAeD';
+    expect(selectByArguments([watch], asked(['a', written]))).toEqual([{ watch, searched }]);
+    expect(() => selectByArguments([{ ...watch, chainId: 1 }], asked(['a', written]))).toThrow('type');
   });
 
   it('without a name has the name that it has in records', () => {

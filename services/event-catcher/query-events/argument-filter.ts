@@ -51,7 +51,7 @@ export const selectByArguments = (
     for (const [name, text] of asked) {
       const argument = types.get(name);
       if (!argument) continue;
-      const read = argument.isSearched ? searchedBy(name, argument, text) : undefined;
+      const read = argument.isSearched ? searchedBy(name, argument, text, watch.chainId) : undefined;
       if (read) searched.push(read);
       else refused.set(name, argument.isSearched ? 'is not a value of its type' : NOT_SEARCHED);
     }
@@ -94,7 +94,12 @@ const argumentTypes = ({ fragment: { inputs } }: WatchDocument): Map<string, Arg
 };
 
 /** Returns the value in the form that records have; `undefined` if the text is not a value of the type. */
-const searchedBy = (argument: string, { type, indexed }: Argument, text: string): Searched | undefined => {
+const searchedBy = (
+  argument: string,
+  { type, indexed }: Argument,
+  text: string,
+  chainId: number,
+): Searched | undefined => {
   const exactly = (value: string | boolean | undefined): Searched | undefined =>
     value === undefined ? undefined : { argument, value };
   const hashed = (): Searched | undefined =>
@@ -104,12 +109,14 @@ const searchedBy = (argument: string, { type, indexed }: Argument, text: string)
     case 'int':
       return exactly(/^-?\d{1,78}$/.test(text) ? BigInt(text).toString() : undefined);
     case 'address':
-      return exactly(readAddress(text));
+      return exactly(readAddress(text, [chainId]));
     case 'bool':
       return exactly(text === 'true' || text === 'false' ? text === 'true' : undefined);
     case 'bytes':
       if (indexed && type.size === null) return hashed();
-      return exactly(/^0x([0-9a-f]{2})*$/i.test(text) ? text.toLowerCase() : undefined);
+      return exactly(bytesOf(text));
+    case 'function':
+      return exactly(bytesOf(text));
     case 'string':
       return indexed ? hashed() : exactly(text);
     case 'array':
@@ -117,3 +124,6 @@ const searchedBy = (argument: string, { type, indexed }: Argument, text: string)
       return indexed ? hashed() : undefined;
   }
 };
+
+const bytesOf = (text: string): string | undefined =>
+  /^0x([0-9a-f]{2})*$/i.test(text) ? text.toLowerCase() : undefined;

@@ -38,7 +38,8 @@ export class RecordQueries {
 
   /** @throws Refusal validation_failed, cursor_invalid, watch_not_found, not_caught_up */
   async begin(given: EventQueryParameters, budget: QueryBudget): Promise<RecordQuery> {
-    const asked = { ...given, contractAddress: readAddressMember('contractAddress', given.contractAddress) };
+    const contractAddress = readAddressMember('contractAddress', given.contractAddress, [given.chainId]);
+    const asked = { ...given, contractAddress };
     const { chainId, cursor, eventSignature: name, watchId, caller } = asked;
     const after = cursor === undefined ? undefined : this.readCursor(cursor, asked);
     const watches = await this.watchModels.ofContract(asked, { name, watchId, caller });

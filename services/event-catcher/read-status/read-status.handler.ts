@@ -23,7 +23,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
 
   async execute({ asked }: ReadStatus): Promise<WatchStatus> {
     const { chainId, eventName: name, watchId } = asked;
-    const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
+    const contractAddress = readAddressMember('contractAddress', asked.contractAddress, [chainId]);
     const watches = await this.models.ofContract({ chainId, contractAddress }, { name, watchId });
     const watch = findNamed(watches, 'eventName', { name, watchId });
     if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');

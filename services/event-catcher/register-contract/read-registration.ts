@@ -44,7 +44,7 @@ export const readRegistration = async (
   { transactor, chains }: { transactor: Pick<Transactor, 'load'>; chains: ReadonlyMap<number, SupportedChain> },
 ): Promise<ReadRegistration> => {
   const { chainId, appId, userId } = asked;
-  const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
+  const contractAddress = readAddressMember('contractAddress', asked.contractAddress, [chainId]);
   const chain = chains.get(chainId);
   if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
   const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));

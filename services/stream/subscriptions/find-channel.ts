@@ -23,7 +23,7 @@ export class FindChannel {
 
   /** @throws Refusal watch_not_found, not_caught_up; validation_failed when the name fits two events */
   async find({ chainId, contractAddress, ...asked }: Subscribe, caller: Claimant): Promise<Found> {
-    const address = readAddressMember('contractAddress', contractAddress);
+    const address = readAddressMember('contractAddress', contractAddress, [chainId]);
     const watch = await this.projections.find(watchesModel.name, async () => {
       const selector = { name: asked.eventSignature, watchId: asked.watchId, caller };
       const watches = await findMeantWatches(this.readStore, { chainId, contractAddress: address }, selector);
