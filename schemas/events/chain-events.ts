@@ -25,7 +25,8 @@ export const observedRecord = z.object({
   LogIndex: z.int().nonnegative(),
   Data: anyJsonObject.describe(
     'Decoded arguments by name, one whose bytes do not fit its type as {raw, error}; of a log whose layout is not that of ' +
-      'its event {raw: {topics, data}, error}; of one that is too large {raw: {topics, data, bytes, hash}, error} with the first 1,024 bytes, the number of all, and their keccak-256.',
+      'its event {raw: {topics, data}, error}; of one that is too large {raw: {topics, data, bytes, hash}, error} with the ' +
+      'first 1,024 bytes, the number of all, and their keccak-256.',
   ),
   Origin: eventOrigin,
 });

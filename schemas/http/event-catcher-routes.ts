@@ -145,10 +145,13 @@ export const eventCatcherRoutes = {
       eventAbi: z
         .unknown()
         .refine((abi) => abi !== undefined && abi !== null, 'is required')
-        .describe('a JSON array, or its text; one of its events is the signature’s'),
+        .describe(
+          'a JSON array, or an artifact with one as abi, or the text of either; its items may be human-readable fragments ' +
+            '("event Transfer(address indexed from, …)"); one of its events is the signature’s',
+        ),
       startBlock: z
-        .union([blockNumber, z.literal('deploy')], 'is not a block number, nor deploy')
-        .describe('a block number, or deploy: the first block in which the contract has code'),
+        .union([blockNumber, z.enum(['latest', 'deploy'])], 'is not a block number, nor latest, nor deploy')
+        .describe('a block number; latest: the newest one; deploy: the first block in which the address ever had code'),
     }),
     status: 201,
     repeated: 200,

@@ -169,7 +169,10 @@ const wordDecoder = (read: ReadWord, misfit: (word: string) => JsonValue): Value
 };
 
 /** What a value is decoded to whose bytes do not fit its type. */
-const misfitValue = (digits: string, type: string): JsonValue => ({ raw: `0x${digits}`, error: `is not valid ${type}` });
+const misfitValue = (digits: string, type: string): JsonValue => ({
+  raw: `0x${digits}`,
+  error: `is not valid ${type}`,
+});
 
 const misfitWord =
   (type: AbiType) =>

@@ -25,7 +25,8 @@ const PARAMETERS_MAX = 2_048;
 export const findEvent = (eventAbi: unknown, signature: EventSignature): EventFragment => {
   const { fragments, unreadable } = fragmentsNamed(signature.name, itemsOf(eventAbi));
   const ofTypes = fragments.filter((fragment) => bareSignature(signatureOf(fragment)) === bareSignature(signature));
-  if (ofTypes.length === 0) throw mismatch(`the ABI has other types: ${shown(fragments)}${unreadable ? `; another ${unreadable}` : ''}`);
+  if (ofTypes.length === 0)
+    throw mismatch(`the ABI has other types: ${shown(fragments)}${unreadable ? `; another ${unreadable}` : ''}`);
   const wanted = canonicalSignature(signature);
   const exact = ofTypes.filter((fragment) => canonicalSignature(signatureOf(fragment)) === wanted);
   const marksNone = !signature.parameters.some(({ indexed }) => indexed);

@@ -116,10 +116,7 @@ describe('a log of a contract that solc before 0.5 compiled', () => {
     const log = { topics, data: `0x${data.join('')}` };
     expect(compileDecoder(anonymous(inputs), checksumAddress)(log)).toEqual(
       Object.fromEntries(
-        Object.entries(decoded).map(([name, value]) => [
-          name,
-          value === WHO ? checksumAddress(WHO.slice(2)) : value,
-        ]),
+        Object.entries(decoded).map(([name, value]) => [name, value === WHO ? checksumAddress(WHO.slice(2)) : value]),
       ),
     );
   });

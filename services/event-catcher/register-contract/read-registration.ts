@@ -16,7 +16,7 @@ import {
 } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 import { findProxy } from './proxy.ts';
-import { resolveStartBlock } from './start-block.ts';
+import { resolveStartBlock, type AskedStartBlock } from './start-block.ts';
 
 /** What somebody wants to be registered. */
 export interface AskedRegistration extends Claimant {
@@ -24,7 +24,7 @@ export interface AskedRegistration extends Claimant {
   contractAddress: string;
   eventSignature: string;
   eventAbi: unknown;
-  startBlock: number | 'deploy';
+  startBlock: AskedStartBlock;
 }
 
 export interface ReadRegistration {
@@ -48,14 +48,21 @@ export const readRegistration = async (
   const chain = chains.get(chainId);
   if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
   const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));
-  const { startBlock, headBlock, hasCode } = await resolveStartBlock(chain, contractAddress, asked.startBlock);
+  const eventSignature = canonicalSignature(signatureOf(fragment));
+  // It may be longer than what was given, and is parsed again wherever the watch is named.
+  parseEventSignature(eventSignature);
+  const { startBlock, headBlock, hasCode, warnings } = await resolveStartBlock(
+    chain,
+    contractAddress,
+    asked.startBlock,
+  );
   const proxy = hasCode ? await findProxy(chain, contractAddress) : null;
   const watched = { chainId, contractAddress, fragment };
   const registration = {
     ...watched,
     watchId: await watchIdFor(watched, transactor),
     eventName: fragment.name,
-    eventSignature: canonicalSignature(signatureOf(fragment)),
+    eventSignature,
     topic0: topic0Of(fragment),
     startBlock,
     appId,
@@ -63,10 +70,8 @@ export const readRegistration = async (
     headBlock,
     ...(proxy !== undefined && { proxy }),
   };
-  const warnings = [
-    ...(hasCode ? [] : [`the contract has no code at block ${String(headBlock)}`]),
-    ...(proxy === undefined ? ['whether the contract is a proxy is not known: no provider of this chain tells'] : []),
-  ];
+  if (proxy === undefined)
+    warnings.push('whether the contract is a proxy is not known: no provider of this chain tells');
   return { registration, chain, warnings };
 };
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
-import { ChainUnavailable, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, RangeTooLarge, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { eventAbi, HEAD, registration, TOKEN, TRANSFER, transferAbi } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
@@ -153,6 +153,27 @@ describe('registering a contract event', () => {
     }
   });
 
+  it('begins with the first life of a contract that was destroyed and made again, also where it is not there now', async () => {
+    catcher.chain.lives.set(TOKEN.toLowerCase(), [
+      [5, 9],
+      [30, HEAD],
+    ]);
+    const contract = await registered(catcher.register({ startBlock: 'deploy' }));
+    expect([contract.startBlock, contract.warnings]).toEqual([5, undefined]);
+    const contractAddress = `0x${'1'.repeat(40)}`;
+    catcher.chain.lives.set(contractAddress, [[3, 9]]);
+    const destroyed = await registered(catcher.register({ startBlock: 'deploy', contractAddress }));
+    expect([destroyed.startBlock, destroyed.warnings]).toEqual([3, [expect.stringContaining('no code')]]);
+  });
+
+  it('warns where nothing tells whether a contract was there before, and destroyed', async () => {
+    catcher.chain.logsFailure = new RangeTooLarge('at most 1000 blocks');
+    const contract = await registered(catcher.register({ startBlock: 'deploy' }));
+    const warnings = [expect.stringContaining('had code before block 7, and lost it, is not known')];
+    expect(contract).toMatchObject({ startBlock: 7, warnings });
+    expect(await registered(catcher.register())).not.toHaveProperty('warnings');
+  });
+
   it('is refused when no provider keeps the state that tells the block of the deployment', async () => {
     catcher.chain.stateFrom = 10;
     expect((await problemOfAnswer(await catcher.register({ startBlock: 'deploy' }))).code).toBe('deploy_block_unknown');
@@ -239,7 +260,7 @@ describe('registering a contract event', () => {
     ['validation_failed', 'a chain id as text', { chainId: '2484' }],
     ['validation_failed', 'a chain id that is not an integer', { chainId: 1.5 }],
     ['validation_failed', 'a negative start block', { startBlock: -1 }],
-    ['validation_failed', 'a start block that is a word', { startBlock: 'latest' }],
+    ['validation_failed', 'a start block that is a word', { startBlock: 'newest' }],
     ['validation_failed', 'a start block beyond safe integers', { startBlock: 1e300 }],
     ['validation_failed', 'no ABI', { eventAbi: undefined }],
     ['event_abi_mismatch', 'an ABI that is a number', { eventAbi: 7 }],
@@ -261,8 +282,10 @@ describe('registering a contract event', () => {
     expect(await catcher.foundation.eventStore.head()).toBe(0);
   });
 
-  it('accepts the head as the start block', async () => {
-    expect((await catcher.register({ startBlock: HEAD })).status).toBe(201);
+  it('accepts the head as the start block, by its number or as the latest', async () => {
+    for (const startBlock of [HEAD, 'latest']) {
+      expect((await registered(catcher.register({ startBlock }))).startBlock).toBe(HEAD);
+    }
   });
 
   it('needs a token', async () => {
@@ -272,7 +295,11 @@ describe('registering a contract event', () => {
   it('is refused at once if the chain does not answer', async () => {
     catcher.chain.failure = new ChainUnavailable('no provider');
     const problem = await problemOfAnswer(await catcher.register());
-    expect(problem).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
+    expect(problem).toMatchObject({
+      code: 'dependency_unavailable',
+      retryAfter: 1,
+      detail: expect.stringContaining('no provider'),
+    });
   });
 
   it('never fails for a hostile body', async () => {

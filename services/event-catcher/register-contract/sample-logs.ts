@@ -1,10 +1,10 @@
 import { ChainUnavailable, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
-import { unavailable } from '../../../shared/errors/refusal.ts';
 import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
 import { compileMatcher } from '../domain/log-decoder.ts';
 import type { Registration } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
+import { chainUnreadable } from './chain-unreadable.ts';
 
 export interface Estimate {
   /** What is to be read. */
@@ -37,16 +37,16 @@ interface Reading {
  */
 export const sampleLogs = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
-  { fragment, topic0, contractAddress }: Registration,
-  { from, to, withinMs }: { from: number; to: number; withinMs: number },
+  { fragment, topic0, contractAddress }: Pick<Registration, 'fragment' | 'topic0' | 'contractAddress'>,
+  { from, to, withinMs, callsMax = CALLS_MAX }: { from: number; to: number; withinMs: number; callsMax?: number },
 ): Promise<Reading> => {
   const endsAt = performance.now() + withinMs;
   const filter = { addresses: [contractAddress.toLowerCase()], topics: topic0 === null ? [] : [topic0] };
   const matches = compileMatcher(fragment, topic0);
   const reading: Reading = { logs: [], blocks: 0, records: 0, calls: 0, tookMs: 0, size: new ChunkSize() };
   let end = to;
-  let refused: unknown;
-  for (let call = 0; call < CALLS_MAX && end >= from && reading.logs.length < LOGS_MAX; call += 1) {
+  let refused: RangeTooLarge | ChainUnavailable | DeadlineExceeded | undefined;
+  for (let call = 0; call < callsMax && end >= from && reading.logs.length < LOGS_MAX; call += 1) {
     const begin = Math.max(from, end - reading.size.blocks + 1);
     const blocks = end - begin + 1;
     try {
@@ -68,7 +68,7 @@ export const sampleLogs = async (
       reading.size.refused(blocks, error.suggested);
     }
   }
-  if (reading.calls === 0) throw unavailable('the providers of the chain do not answer with its logs', refused);
+  if (refused && reading.calls === 0) throw chainUnreadable(refused);
   return reading;
 };
 

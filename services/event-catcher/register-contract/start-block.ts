@@ -1,65 +1,62 @@
 import { ChainUnavailable, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
 import type { SupportedChain } from '../edge/ports.ts';
+import { chainUnreadable } from './chain-unreadable.ts';
+import { CodeHistory } from './first-code.ts';
+
+/** A block; the newest one; or the first one in which the contract ever had code. */
+export type AskedStartBlock = number | 'latest' | 'deploy';
 
 export interface StartBlock {
   startBlock: number;
   headBlock: number;
   /** Whether the contract has code at the head. */
   hasCode: boolean;
+  warnings: string[];
 }
 
 /** The deadline of a request that asks for the block of the deployment. */
 const DEPLOYMENT_WITHIN_MS = 15_000;
 
 /**
- * Decides where a watch begins. Where a contract without code was deployed is not known: that is the head.
+ * Decides where a watch begins. Where a contract without code was deployed is not known, unless it had code before: that is the head.
  * @throws Refusal start_block_in_future, deploy_block_unknown, dependency_unavailable
  */
 export const resolveStartBlock = async (
   chain: SupportedChain,
   contractAddress: string,
-  asked: number | 'deploy',
+  asked: AskedStartBlock,
   withinMs = DEPLOYMENT_WITHIN_MS,
 ): Promise<StartBlock> => {
   const contract = contractAddress.toLowerCase();
   const endsAt = performance.now() + withinMs;
   try {
     const { number: head } = await within(endsAt, chain.head());
-    if (asked !== 'deploy' && asked > head) {
+    if (typeof asked === 'number' && asked > head) {
       throw new Refusal('start_block_in_future', `the newest block is ${String(head)}`);
     }
     const hasCode = await within(endsAt, chain.hasCode(contract));
-    if (asked !== 'deploy') return { startBlock: asked, headBlock: head, hasCode };
-    const startBlock = hasCode ? await findDeployment(chain, contract, head, endsAt) : head;
-    return { startBlock, headBlock: head, hasCode };
+    const warnings = hasCode ? [] : [`the contract has no code at block ${String(head)}`];
+    if (asked !== 'deploy') {
+      return { startBlock: asked === 'latest' ? head : asked, headBlock: head, hasCode, warnings };
+    }
+    const { block = head, isCertain } = await new CodeHistory(chain, contract, endsAt).findFirst(head, hasCode);
+    if (!isCertain) warnings.push(uncertain(block));
+    return { startBlock: block, headBlock: head, hasCode, warnings };
   } catch (error) {
     if (error instanceof StateUnavailable) {
       const detail = 'no provider of this chain keeps the state of old blocks: give startBlock as a number';
       throw new Refusal('deploy_block_unknown', detail, { cause: error });
     }
     if (!(error instanceof ChainUnavailable || error instanceof DeadlineExceeded)) throw error;
-    throw unavailable('the chain does not answer', error);
+    throw chainUnreadable(error);
   }
 };
+
+const uncertain = (block: number): string =>
+  `whether the contract had code before block ${String(block)}, and lost it, is not known: only some earlier blocks were looked ` +
+  'into. If it was destroyed and made again, or is an account that delegates (EIP-7702), give startBlock as a number';
 
 const within = <Answer>(endsAt: number, answer: Promise<Answer>): Promise<Answer> =>
   withinDeadline('the chain', Math.max(0, endsAt - performance.now()), answer);
-
-/** Finds the first block with code by binary search, in at most 53 steps. The block `head` must have code. */
-const findDeployment = async (
-  chain: SupportedChain,
-  contract: string,
-  head: number,
-  endsAt: number,
-): Promise<number> => {
-  let from = 0;
-  let to = head;
-  while (from < to) {
-    const middle = Math.floor((from + to) / 2);
-    if (await within(endsAt, chain.hasCode(contract, middle))) to = middle;
-    else from = middle + 1;
-  }
-  return from;
-};

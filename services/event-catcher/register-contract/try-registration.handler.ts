@@ -13,6 +13,7 @@ import { registerContract, watchFold, watchStream } from '../domain/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchStates } from '../edge/watch-states.ts';
+import { findMisfit, misfitOf } from './misfit-warning.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 import { estimateBackfill, sampleLogs } from './sample-logs.ts';
 
@@ -50,6 +51,11 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
       await this.quotas.check({ watchId, appId, userId }, metadata);
     const withinMs = Math.min(SAMPLE_WITHIN_MS, endsAt - performance.now());
     const reading = await sampleLogs(chain, registration, { from: startBlock, to: headBlock, withinMs });
+    const misfit =
+      reading.logs.length > 0
+        ? misfitOf(registration, reading.logs)
+        : await findMisfit(chain, registration, startBlock - 1);
+    if (misfit !== undefined) warnings.push(misfit);
     const watch = registerContract(before, registration).reduce(
       (known, event) => watchFold.evolve(known, event, this.clock.now()),
       before,

@@ -38,11 +38,15 @@ export const registration = (changes: object = {}) => ({
   ...changes,
 });
 
-/** A chain of blocks 0…HEAD, on which a contract has code from the block of its deployment on. */
+/** A chain of blocks 0…HEAD, on which a contract has code from the block of its deployment on, or in some blocks only. */
 export class DeployingChain implements SupportedChain {
   private readonly chain = new MemoryChain(CHAIN_ID);
   readonly deployedAt = new Map([[TOKEN.toLowerCase(), 7]]);
+  /** The first and the last block of each life of a contract, in lower case: without them it is never destroyed. */
+  readonly lives = new Map<string, [from: number, to: number][]>();
   failure: Error | undefined;
+  /** Why logs are not answered. */
+  logsFailure: Error | undefined;
   /** The first block whose state is kept. */
   stateFrom = 0;
   /** Calls that were not answered are counted too. */
@@ -65,11 +69,13 @@ export class DeployingChain implements SupportedChain {
     this.calls += 1;
     if (this.isSilent) return new Promise(() => undefined);
     if (block < this.stateFrom) return Promise.reject(new StateUnavailable('the state was pruned'));
-    return Promise.resolve((this.deployedAt.get(address) ?? Infinity) <= block);
+    const lives = this.lives.get(address) ?? [[this.deployedAt.get(address) ?? Infinity, Infinity]];
+    return Promise.resolve(lives.some(([from, to]) => from <= block && block <= to));
   }
 
   logsOfRange(...asked: Parameters<ChainReader['logsOfRange']>): Promise<ChainLog[]> {
     this.ranges.push([asked[0], asked[1]]);
+    if (this.logsFailure) return Promise.reject(this.logsFailure);
     return this.chain.logsOfRange(...asked);
   }
 
