@@ -225,16 +225,21 @@ describe('a log that is too large', () => {
         const decoded = decode([{ ...element, type: `${element.type}[]` }], { topics: [], data });
         expect(bytes(decoded)).toBeLessThanOrEqual(DATA_BYTES_MAX);
       }),
-      { examples: [[deepest(), 98, 'f']] },
+      {
+        examples: [
+          [deepest(128), 98, 'f'],
+          [deepest(2_000), 98, 'f'],
+        ],
+      },
     );
   });
 });
 
-/** The type whose values take the most bytes as JSON. */
-const deepest = (): AbiParameter =>
-  Array.from({ length: NESTING_MAX - 1 }, () => 'n'.repeat(128)).reduce<AbiParameter>(
+/** The type whose values take the most bytes as JSON, with names of this length. */
+const deepest = (nameLength: number): AbiParameter =>
+  Array.from({ length: NESTING_MAX - 1 }, () => 'n'.repeat(nameLength)).reduce<AbiParameter>(
     (component, name) => ({ name, type: 'tuple', components: [component] }),
-    { name: 'n'.repeat(128), type: 'uint256' },
+    { name: 'n'.repeat(nameLength), type: 'uint256' },
   );
 
 describe('the matcher of an event', () => {

@@ -76,6 +76,12 @@ describe('the first block in which an address had code', () => {
     await expect(find(4_000)).rejects.toThrow(StateUnavailable);
   });
 
+  it('is uncertain where nothing is answered in the time for earlier lives', async () => {
+    const silent = overriding(chain, { logsOfRange: () => new Promise<never>(() => undefined) });
+    const history = new CodeHistory(silent, CONTRACT, performance.now() + 600_000, 20);
+    expect(await history.findFirst(HEAD, true)).toEqual({ block: 7, isCertain: false });
+  });
+
   it('is uncertain after eight lives', async () => {
     chain.mine([{ address: CONTRACT, topics: [], data: '0x' }]);
     const [log] = await chain.logsOfRange(HEAD, HEAD + 1, ANY);

@@ -40,6 +40,7 @@ export class CodeHistory {
     /** Lower case. */
     private readonly contract: string,
     private endsAt: number,
+    private readonly earlierWithinMs = EARLIER_WITHIN_MS,
   ) {}
 
   /**
@@ -49,7 +50,7 @@ export class CodeHistory {
   async findFirst(head: number, hasCode: boolean): Promise<FirstCode> {
     this.known.set(head, hasCode);
     let block = hasCode ? await this.beginning(head) : undefined;
-    this.endsAt = Math.min(this.endsAt, performance.now() + EARLIER_WITHIN_MS);
+    this.endsAt = Math.min(this.endsAt, performance.now() + this.earlierWithinMs);
     try {
       for (let lives = 0; lives < LIVES_MAX; lives += 1) {
         const end = block ?? head;

@@ -87,7 +87,7 @@ describe('a registration', () => {
     expect((await registered(erc721)).warnings).toEqual(warnings);
     expect((await registered({ ...erc721, startBlock: 'latest' })).warnings).toEqual(warnings);
     expect(await registered({})).not.toHaveProperty('warnings');
-    catcher.chain.mine([erc721Log]);
+    for (const log of [erc721Log, erc20Log]) catcher.chain.mine([log]);
     expect(await registered(erc721)).not.toHaveProperty('warnings');
   });
 
