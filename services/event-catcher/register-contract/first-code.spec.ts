@@ -58,7 +58,7 @@ describe('the first block in which an address had code', () => {
   it.each([RangeTooLarge, ChainUnavailable, StateUnavailable])(
     'is uncertain where earlier logs are not answered: %p',
     async (Failure) => {
-      chain.logsFailure = new Failure('at most 1000 blocks');
+      chain.logsFailure = () => new Failure('at most 1000 blocks');
       mineTo(4_000);
       lives([1_000, 1_500], [3_000, Infinity]);
       expect(await find(4_000)).toEqual({ block: 1_000, isCertain: false });
@@ -109,7 +109,7 @@ describe('the first block in which an address had code', () => {
   });
 
   it('passes on what is a defect', async () => {
-    chain.logsFailure = new Error('a defect');
+    chain.logsFailure = () => new Error('a defect');
     await expect(find()).rejects.toThrow('a defect');
   });
 });

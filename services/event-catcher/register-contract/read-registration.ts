@@ -1,4 +1,4 @@
-import type { Claimant } from '../../../shared/chain/claimant.ts';
+import { claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { canonicalSignature, parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -51,16 +51,16 @@ export const readRegistration = async (
   const eventSignature = canonicalSignature(signatureOf(fragment));
   // It may be longer than what was given, and is parsed again wherever the watch is named.
   parseEventSignature(eventSignature);
-  const { startBlock, headBlock, hasCode, warnings } = await resolveStartBlock(
-    chain,
-    contractAddress,
-    asked.startBlock,
-  );
+  const resolved = await resolveStartBlock(chain, contractAddress, asked.startBlock);
+  const { headBlock, hasCode, warnings } = resolved;
   const proxy = hasCode ? await findProxy(chain, contractAddress) : null;
   const watched = { chainId, contractAddress, fragment };
+  const watchId = await watchIdFor(watched, transactor);
+  const claimedFrom = asked.startBlock === 'latest' ? await startOfClaim(watchId, asked, transactor) : undefined;
+  const startBlock = claimedFrom ?? resolved.startBlock;
   const registration = {
     ...watched,
-    watchId: await watchIdFor(watched, transactor),
+    watchId,
     eventName: fragment.name,
     eventSignature,
     topic0: topic0Of(fragment),
@@ -73,6 +73,19 @@ export const readRegistration = async (
   if (proxy === undefined)
     warnings.push('whether the contract is a proxy is not known: no provider of this chain tells');
   return { registration, chain, warnings };
+};
+
+/**
+ * Returns where a watch begins that the caller claims already: an app that registers it from the latest block each time it starts
+ * loses none of its blocks.
+ */
+const startOfClaim = async (
+  watchId: string,
+  claimant: Claimant,
+  transactor: Pick<Transactor, 'load'>,
+): Promise<number | undefined> => {
+  const { state } = await transactor.load(watchStream(watchId), watchFold);
+  return state?.claims.includes(claimantText(claimant)) ? state.startBlock : undefined;
 };
 
 /** A watch that was registered when its id depended on its signature only keeps that id. */

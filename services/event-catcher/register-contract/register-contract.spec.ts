@@ -167,7 +167,7 @@ describe('registering a contract event', () => {
   });
 
   it('warns where nothing tells whether a contract was there before, and destroyed', async () => {
-    catcher.chain.logsFailure = new RangeTooLarge('at most 1000 blocks');
+    catcher.chain.logsFailure = () => new RangeTooLarge('at most 1000 blocks');
     const contract = await registered(catcher.register({ startBlock: 'deploy' }));
     const warnings = [expect.stringContaining('had code before block 7, and lost it, is not known')];
     expect(contract).toMatchObject({ startBlock: 7, warnings });
@@ -286,6 +286,14 @@ describe('registering a contract event', () => {
     for (const startBlock of [HEAD, 'latest']) {
       expect((await registered(catcher.register({ startBlock }))).startBlock).toBe(HEAD);
     }
+  });
+
+  it('keeps where a watch begins when whoever claims it registers it from the latest block again', async () => {
+    const first = await registered(catcher.register({ startBlock: 'latest' }));
+    catcher.chain.mine([]);
+    const again = await catcher.register({ startBlock: 'latest' });
+    expect([again.status, await again.json()]).toEqual([200, first]);
+    expect(await eventsOf(first)).toEqual([['ContractRegistered', 'app_1', HEAD]]);
   });
 
   it('needs a token', async () => {

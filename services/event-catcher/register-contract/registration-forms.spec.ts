@@ -102,7 +102,7 @@ describe('a registration', () => {
   });
 
   it('is made without a word if the chain does not answer with its logs', async () => {
-    catcher.chain.logsFailure = new ChainUnavailable('no logs today');
+    catcher.chain.logsFailure = () => new ChainUnavailable('no logs today');
     expect(await registered(erc721)).not.toHaveProperty('warnings');
   });
 });

@@ -45,8 +45,6 @@ export class DeployingChain implements SupportedChain {
   /** The first and the last block of each life of a contract, in lower case: without them it is never destroyed. */
   readonly lives = new Map<string, [from: number, to: number][]>();
   failure: Error | undefined;
-  /** Why logs are not answered. */
-  logsFailure: Error | undefined;
   /** The first block whose state is kept. */
   stateFrom = 0;
   /** Calls that were not answered are counted too. */
@@ -54,6 +52,8 @@ export class DeployingChain implements SupportedChain {
   /** The ranges whose logs were asked for. */
   readonly ranges: [number, number][] = [];
   isSilent = false;
+  /** Why the logs from a block on are not given, if they are not. */
+  logsFailure: ((from: number) => Error | undefined) | undefined;
   /** Which contract each proxy runs, in lower case; an error where that is not told. */
   readonly proxies = new Map<string, WatchedProxy | Error>();
 
@@ -75,8 +75,8 @@ export class DeployingChain implements SupportedChain {
 
   logsOfRange(...asked: Parameters<ChainReader['logsOfRange']>): Promise<ChainLog[]> {
     this.ranges.push([asked[0], asked[1]]);
-    if (this.logsFailure) return Promise.reject(this.logsFailure);
-    return this.chain.logsOfRange(...asked);
+    const failure = this.logsFailure?.(asked[0]);
+    return failure ? Promise.reject(failure) : this.chain.logsOfRange(...asked);
   }
 
   mine(logs: Parameters<MemoryChain['mine']>[0]): BlockHeader {
