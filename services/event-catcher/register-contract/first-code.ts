@@ -3,7 +3,7 @@ import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/wit
 import type { SupportedChain } from '../edge/ports.ts';
 
 /** Where the code of a contract was found first. */
-export interface FirstCode {
+interface FirstCode {
   /** The block after which nothing is known to be earlier; `undefined` if no block with code, or a log, was found. */
   block: number | undefined;
   /** Whether no earlier block can have had code, or at least no log of the contract. */

@@ -18,13 +18,18 @@ type Watched = Pick<Registration, 'fragment' | 'topic0' | 'contractAddress'>;
 export const findMisfit = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
   watched: Watched,
-  to: number,
+  { to, withinMs = SAMPLE_WITHIN_MS }: { to: number; withinMs?: number },
 ): Promise<string | undefined> => {
   // A log of another layout is not one of an anonymous event.
   if (watched.topic0 === null || to < 0) return undefined;
   try {
-    const within = { from: 0, to, withinMs: SAMPLE_WITHIN_MS, callsMax: SAMPLE_CALLS_MAX };
-    return misfitOf(watched, (await sampleLogs(chain, watched, within)).logs);
+    const { logs } = await sampleLogs(chain, watched, {
+      from: 0,
+      to,
+      withinMs: Math.min(withinMs, SAMPLE_WITHIN_MS),
+      callsMax: SAMPLE_CALLS_MAX,
+    });
+    return misfitOf(watched, logs);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'dependency_unavailable') return undefined;
     throw error;

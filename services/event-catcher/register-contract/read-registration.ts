@@ -15,6 +15,7 @@ import {
   type Watched,
 } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
+import { findMisfit } from './misfit-warning.ts';
 import { findProxy } from './proxy.ts';
 import { resolveStartBlock, type AskedStartBlock } from './start-block.ts';
 
@@ -25,6 +26,13 @@ export interface AskedRegistration extends Claimant {
   eventSignature: string;
   eventAbi: unknown;
   startBlock: AskedStartBlock;
+}
+
+interface ReadingFrom {
+  transactor: Pick<Transactor, 'load'>;
+  chains: ReadonlyMap<number, SupportedChain>;
+  /** Whether some logs are looked at, and it is said if they do not fit. */
+  samples: boolean;
 }
 
 export interface ReadRegistration {
@@ -41,7 +49,7 @@ export interface ReadRegistration {
  */
 export const readRegistration = async (
   asked: AskedRegistration,
-  { transactor, chains }: { transactor: Pick<Transactor, 'load'>; chains: ReadonlyMap<number, SupportedChain> },
+  { transactor, chains, samples }: ReadingFrom,
 ): Promise<ReadRegistration> => {
   const { chainId, appId, userId } = asked;
   const contractAddress = readAddressMember('contractAddress', asked.contractAddress, [chainId]);
@@ -53,8 +61,12 @@ export const readRegistration = async (
   parseEventSignature(eventSignature);
   const resolved = await resolveStartBlock(chain, contractAddress, asked.startBlock);
   const { headBlock, hasCode, warnings } = resolved;
-  const proxy = hasCode ? await findProxy(chain, contractAddress) : null;
   const watched = { chainId, contractAddress, fragment };
+  const topic0 = topic0Of(fragment);
+  const [proxy, misfit] = await Promise.all([
+    hasCode ? findProxy(chain, contractAddress) : null,
+    samples ? findMisfit(chain, { ...watched, topic0 }, { to: headBlock }) : undefined,
+  ]);
   const watchId = await watchIdFor(watched, transactor);
   const claimedFrom = asked.startBlock === 'latest' ? await startOfClaim(watchId, asked, transactor) : undefined;
   const startBlock = claimedFrom ?? resolved.startBlock;
@@ -63,7 +75,7 @@ export const readRegistration = async (
     watchId,
     eventName: fragment.name,
     eventSignature,
-    topic0: topic0Of(fragment),
+    topic0,
     startBlock,
     appId,
     userId,
@@ -72,6 +84,7 @@ export const readRegistration = async (
   };
   if (proxy === undefined)
     warnings.push('whether the contract is a proxy is not known: no provider of this chain tells');
+  if (misfit !== undefined) warnings.push(misfit);
   return { registration, chain, warnings };
 };
 

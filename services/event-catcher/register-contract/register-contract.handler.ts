@@ -9,7 +9,6 @@ import { registerContract, watchFold, watchStream, type Registration } from '../
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchStates } from '../edge/watch-states.ts';
-import { findMisfit } from './misfit-warning.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 
 export interface Registered {
@@ -39,12 +38,11 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
   ) {}
 
   async execute({ asked, metadata }: RegisterContract): Promise<Registered> {
-    const { registration, chain, warnings } = await readRegistration(asked, {
+    const { registration, warnings } = await readRegistration(asked, {
       transactor: this.transactor,
       chains: this.chains,
+      samples: true,
     });
-    const misfit = await findMisfit(chain, registration, registration.headBlock);
-    if (misfit !== undefined) warnings.push(misfit);
     await this.takeQuota(registration, metadata);
     const { before, state, position } = await this.transactor.transact({
       stream: watchStream(registration.watchId),

@@ -310,6 +310,12 @@ describe('registering a contract event', () => {
     });
   });
 
+  it('says so before the time of its request is over if the chain is silent', async () => {
+    catcher.chain.isSilent = true;
+    const problem = await problemOfAnswer(await catcher.register());
+    expect(problem).toMatchObject({ code: 'dependency_unavailable', detail: expect.stringContaining('in time') });
+  });
+
   it('never fails for a hostile body', async () => {
     for (const member of Object.keys(registration())) {
       for (const value of [null, '', 0, -1, [], {}, { $ne: 1 }, '\u0000', '__proto__', 'x'.repeat(10_000), true]) {

@@ -44,17 +44,18 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
   async execute({ asked, metadata }: TryRegistration): Promise<{ contract: RegisteredContract; position: Position }> {
     const endsAt = performance.now() + ALL_WITHIN_MS;
     const { transactor, chains } = this;
-    const { registration, chain, warnings } = await readRegistration(asked, { transactor, chains });
+    const { registration, chain, warnings } = await readRegistration(asked, { transactor, chains, samples: false });
     const { watchId, startBlock, headBlock, appId, userId } = registration;
     const { state: before, position } = await transactor.load(watchStream(watchId), watchFold);
     if (!before?.claims.includes(claimantText({ appId, userId })))
       await this.quotas.check({ watchId, appId, userId }, metadata);
-    const withinMs = Math.min(SAMPLE_WITHIN_MS, endsAt - performance.now());
+    const leftMs = () => endsAt - performance.now();
+    const withinMs = Math.min(SAMPLE_WITHIN_MS, leftMs());
     const reading = await sampleLogs(chain, registration, { from: startBlock, to: headBlock, withinMs });
     const misfit =
       reading.logs.length > 0
         ? misfitOf(registration, reading.logs)
-        : await findMisfit(chain, registration, startBlock - 1);
+        : await findMisfit(chain, registration, { to: startBlock - 1, withinMs: leftMs() });
     if (misfit !== undefined) warnings.push(misfit);
     const watch = registerContract(before, registration).reduce(
       (known, event) => watchFold.evolve(known, event, this.clock.now()),
