@@ -120,7 +120,7 @@ const refused: [RouteName, Part, member: string, code: ProblemCode, values: unkn
     'event_abi_mismatch',
     [7, '', 'x', '{}', {}, [], [null], '[]', '[{}]', [[]]],
   ],
-  ['registerContract', 'body', 'startBlock', 'validation_failed', [undefined, null, -1, 1.5, '10', 'latest', {}]],
+  ['registerContract', 'body', 'startBlock', 'validation_failed', [undefined, null, -1, 1.5, '10', 'newest', {}]],
   ['registerContract', 'body', 'startBlock', 'start_block_in_future', [1_000, 2 ** 40]],
   ['registerContract', 'query', 'dryRun', 'validation_failed', ['', 'maybe', '1']],
   ['listContracts', 'query', 'chainId', 'validation_failed', ['', 'x', '-1', '0x10', '1e3', '1.5']],
