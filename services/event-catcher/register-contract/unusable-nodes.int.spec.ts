@@ -60,7 +60,7 @@ describe('a registration that a node makes impossible', () => {
   });
 
   it('says what is wrong with a block or a log', async () => {
-    node.lie = (method, truth) => (method === 'eth_getBlockByNumber' ? { ...Object(truth), hash: '0x12' } : truth);
+    node.lie = (method, truth) => (method === 'eth_getBlockByNumber' ? { ...(truth as object), hash: '0x12' } : truth);
     expect(await detailOf(registering())).toMatch(/hash/);
     refusing('eth_getLogs', 'the index of logs is being built');
     const transfer = { topic0: null, fragment: { ...transferAbi, anonymous: true }, contractAddress: TOKEN };
