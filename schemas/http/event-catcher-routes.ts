@@ -146,8 +146,7 @@ export const eventCatcherRoutes = {
         .unknown()
         .refine((abi) => abi !== undefined && abi !== null, 'is required')
         .describe(
-          'a JSON array, or an artifact with one as abi, or the text of either; its items may be human-readable fragments ' +
-            '("event Transfer(address indexed from, …)"); one of its events is the signature’s',
+          'a JSON array of items or human-readable fragments, or an artifact with one as abi, or the text of either',
         ),
       startBlock: z
         .union([blockNumber, z.enum(['latest', 'deploy'])], 'is not a block number, nor latest, nor deploy')
