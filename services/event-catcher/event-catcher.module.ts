@@ -83,7 +83,7 @@ export interface EventCatcherOptions extends Pick<ServiceOptions, 'configure'> {
   developmentChainId?: number | undefined;
 }
 
-const BLOOM_OMISSION = 'a log is not in the bloom of its block: the blooms of this chain are used no more';
+const BLOOMS_GIVEN_UP = 'the blooms of this chain are used no more: set "bloom": false for it in CHAINS';
 
 /** Starts the event catcher. It is ready when every chain is followed, here or by another process. */
 export const startEventCatcher = async (
@@ -96,8 +96,8 @@ export const startEventCatcher = async (
     settings: chain,
     reader: new JsonRpcChainReader(chain.chainId, chain.rpcUrls, {
       bloom: chain.bloom,
-      onBloomOmission: () => {
-        logger.warn({ chainId: chain.chainId }, `${BLOOM_OMISSION}: set "bloom": false for it in CHAINS`);
+      onFalseBloom: (what) => {
+        logger.warn({ chainId: chain.chainId }, `${what}: ${BLOOMS_GIVEN_UP}`);
       },
     }),
     newHeads: new NewHeads(chain.wsUrls),

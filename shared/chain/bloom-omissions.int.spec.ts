@@ -42,7 +42,7 @@ describe('blooms that leave out logs', () => {
     const logsBloom = bloomOf([logOf(ADDRESS)]);
     node.lie = (method, truth) => (method.startsWith('eth_getBlockBy') ? { ...(truth as object), logsBloom } : truth);
     omissions = 0;
-    reader = new JsonRpcChainReader(2484, [node.url], { onBloomOmission: () => (omissions += 1) });
+    reader = new JsonRpcChainReader(2484, [node.url], { onFalseBloom: () => (omissions += 1) });
   });
   afterEach(async () => {
     reader.close();

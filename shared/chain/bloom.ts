@@ -10,6 +10,10 @@ const BLOOM_BYTES = 256;
 export const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(BLOOM_BYTES)}`;
 export const BLOOM_OF_NOTHING = `0x${'00'.repeat(BLOOM_BYTES)}`;
 
+/** Of a block whose logs, as an endpoint gives them, do not account for its bloom. */
+export const BLOOM_MISMATCH =
+  'logs that the bloom announces are missing (if the blooms of this chain cannot be believed, set "bloom": false for it in CHAINS)';
+
 export const bloomBits = (hex: string): BloomBits => {
   const hashed = hash('keccak-256', Buffer.from(hex.slice(2), 'hex'), 'hex');
   const bit = (at: number) => Number.parseInt(hashed.slice(at, at + 4), 16) & 0x7ff;

@@ -18,24 +18,27 @@ import { askHead, askHeadAndFinalized, askHeaderByHash, askHeaders, quantity } f
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { together } from './logs-again.ts';
-import { logsOfBlock, receiptsOfBlock } from './logs-of-block.ts';
+import { logsOfBlock } from './logs-of-block.ts';
 import { logsOfRange } from './logs-of-range.ts';
+import { OverstatedBloom, receiptsOfBlock } from './receipts-of-block.ts';
 
+const OMITTING = 'a log is not in the bloom of its block';
+const OVERSTATED = 'the bloom of a block announces logs that are not in its receipts';
 const FINALIZED = 'the finalized block';
 /** How many endpoints are asked for logs again, where there are as many. */
 const ASKED_AGAIN = 2;
 
 export interface ChainReaderOptions extends EndpointLimits {
-  /** `false` where headers' blooms leave out logs. */
+  /** `false` where headers' blooms are not those of the blocks' logs. */
   bloom?: boolean | undefined;
-  /** Called once, when a log is found that its header's bloom leaves out. */
-  onBloomOmission?: () => void;
+  /** Called once, when a block is found whose bloom is not that of its logs, with what is wrong with it. */
+  onFalseBloom?: (what: string) => void;
 }
 
 /** Reads a chain through its JSON-RPC endpoints. */
 export class JsonRpcChainReader implements ChainReader {
   private readonly endpoints: JsonRpcEndpoints;
-  private readonly onBloomOmission: () => void;
+  private readonly onFalseBloom: (what: string) => void;
   private areBloomsUsed: boolean;
   private newestFinalized: BlockHeader | undefined;
   private wasFinalizedAskedFor = false;
@@ -43,11 +46,11 @@ export class JsonRpcChainReader implements ChainReader {
   constructor(
     readonly chainId: number,
     urls: readonly string[],
-    { bloom = true, onBloomOmission = () => undefined, ...limits }: ChainReaderOptions = {},
+    { bloom = true, onFalseBloom = () => undefined, ...limits }: ChainReaderOptions = {},
   ) {
     this.endpoints = new JsonRpcEndpoints(chainId, urls, limits);
     this.areBloomsUsed = bloom;
-    this.onBloomOmission = onBloomOmission;
+    this.onFalseBloom = onFalseBloom;
   }
 
   async head(): Promise<BlockHeader> {
@@ -93,8 +96,8 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   async logsOfBlock(block: BlockOfLogs, filter: LogFilter, chosenFrom?: number): Promise<ChainLog[]> {
-    const logs = await this.endpoints.ask(`logs of block ${String(block.number)}`, (endpoint) =>
-      logsOfBlock(endpoint, this.withUsableBloom(block), filter, chosenFrom),
+    const logs = await this.askOfBlock('logs', block, (endpoint, usable) =>
+      logsOfBlock(endpoint, usable, filter, { chosenFrom }),
     );
     this.compareWithBloom(block, logs);
     return logs;
@@ -111,15 +114,13 @@ export class JsonRpcChainReader implements ChainReader {
 
   async logsAgain(from: number, to: number, filter: LogFilter): Promise<LogsAgain> {
     const range = { from, to };
-    const read = (endpoint: JsonRpcEndpoint) => logsOfRange(endpoint, range, filter);
+    const read = (endpoint: JsonRpcEndpoint) => logsOfRange(endpoint, range, filter, true);
     const what = `logs of blocks ${String(from)} to ${String(to)}`;
     return together(await this.endpoints.askSeveral(what, read, { range, enough: ASKED_AGAIN }));
   }
 
   receiptsOfBlock(block: BlockOfLogs): Promise<ReceiptLogs> {
-    return this.endpoints.ask(`receipts of block ${String(block.number)}`, (endpoint) =>
-      receiptsOfBlock(endpoint, this.withUsableBloom(block)),
-    );
+    return this.askOfBlock('receipts', block, receiptsOfBlock);
   }
 
   get usesBlooms(): boolean {
@@ -127,9 +128,7 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   compareWithBloom({ logsBloom }: Pick<BlockHeader, 'logsBloom'>, logs: readonly ChainLog[]): void {
-    if (!this.areBloomsUsed || isPartOfBloom(bloomOf(logs), logsBloom)) return;
-    this.areBloomsUsed = false;
-    this.onBloomOmission();
+    if (this.areBloomsUsed && !isPartOfBloom(bloomOf(logs), logsBloom)) this.giveUpBlooms(OMITTING);
   }
 
   hasCode(address: string, block?: number): Promise<boolean> {
@@ -143,7 +142,8 @@ export class JsonRpcChainReader implements ChainReader {
             : error;
         });
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
-      return answer.length > '0x'.length;
+      // Some nodes write no code as a quantity.
+      return !/^0x0?$/.test(answer);
     });
   }
 
@@ -165,6 +165,33 @@ export class JsonRpcChainReader implements ChainReader {
     if (known.length > 0 && possible.length === 0)
       throw new ChainUnavailable(`no provider of chain ${String(this.chainId)} has a finalized block up to its head`);
     return possible.toSorted((left, right) => left.number - right.number).at(-1);
+  }
+
+  /** Asks about one block. Where no endpoint has logs that account for its bloom, and one of them proves it, without the bloom. */
+  private async askOfBlock<Answer>(
+    what: string,
+    block: BlockOfLogs,
+    read: (endpoint: JsonRpcEndpoint, block: BlockOfLogs) => Promise<Answer>,
+  ): Promise<Answer> {
+    let isOverstated = false;
+    const ask = () =>
+      this.endpoints.ask(`${what} of block ${String(block.number)}`, (endpoint) =>
+        read(endpoint, this.withUsableBloom(block)).catch((error: unknown) => {
+          isOverstated ||= error instanceof OverstatedBloom;
+          throw error;
+        }),
+      );
+    return ask().catch((error: unknown) => {
+      if (!isOverstated || !(error instanceof ChainUnavailable)) throw error;
+      this.giveUpBlooms(OVERSTATED);
+      return ask();
+    });
+  }
+
+  private giveUpBlooms(what: string): void {
+    if (!this.areBloomsUsed) return;
+    this.areBloomsUsed = false;
+    this.onFalseBloom(what);
   }
 
   private withUsableBloom<WithBloom extends BlockOfLogs>(block: WithBloom): WithBloom {

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { safeParse } from '../primitives/safe-parse.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { ADDRESS, BLOOM, BYTES, HASH, hexOf, numberOf, timeOf } from './answered-forms.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
 
@@ -8,40 +8,40 @@ export class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer';
 }
 
-/** A JSON-RPC quantity: `0x` hex on the wire, a number here. Block numbers, times and indexes fit. */
-const quantity = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{1,13}$/)
-  .transform((text) => Number.parseInt(text, 16));
-/** Unix seconds of the last time that is written with a year of four digits, as every time here is. */
-const TIME_MAX = 253_402_300_799;
-const NO_DATE = 'is a time that no date holds';
-const time = quantity.refine((seconds) => seconds <= TIME_MAX, NO_DATE);
-const hash = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/)
-  .transform((text) => text.toLowerCase());
-const header = z.object({
-  number: quantity,
-  hash,
-  parentHash: hash,
-  timestamp: time,
-  logsBloom: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{512}$/)
-    .transform((text) => text.toLowerCase()),
-  gasUsed: z.string().optional(),
-});
+/** The logs are of other blocks than those that were asked for. */
+export class OtherBlocks extends InvalidAnswer {}
+
+interface RawHeader {
+  number?: unknown;
+  hash?: unknown;
+  parentHash?: unknown;
+  timestamp?: unknown;
+  logsBloom?: unknown;
+  gasUsed?: unknown;
+}
 
 /** Returns `undefined` for `null`, the answer for an unknown block. @throws InvalidAnswer */
 export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   if (answer === null || answer === undefined) return undefined;
-  const parsed = safeParse(header, answer);
-  if (!parsed.success) throw new InvalidAnswer(`the header is not valid: ${z.prettifyError(parsed.error)}`);
-  const { gasUsed, ...fields } = parsed.data;
-  // Some chains leave every bloom empty. An empty bloom is trusted only for a block that used no gas.
-  const isUnusable = fields.logsBloom === BLOOM_OF_NOTHING && !/^0x0*$/.test(gasUsed ?? '');
-  return isUnusable ? { ...fields, logsBloom: BLOOM_OF_EVERYTHING } : fields;
+  const { number, hash, parentHash, timestamp, logsBloom, gasUsed } = Object(answer) as RawHeader;
+  const header = {
+    number: required(numberOf(number), 'the header has no valid number'),
+    hash: required(hexOf(hash, HASH), 'the header has no valid hash'),
+    parentHash: required(hexOf(parentHash, HASH), 'the header has no valid parentHash'),
+    timestamp: required(timeOf(timestamp), 'the header has no valid timestamp'),
+  };
+  const bloom = hexOf(logsBloom, BLOOM);
+  // Some chains have no blooms, or leave every one empty. An empty bloom is trusted only for a block that used no gas.
+  const isUsable = bloom !== undefined && (bloom !== BLOOM_OF_NOTHING || isNothing(gasUsed));
+  return { ...header, logsBloom: isUsable ? bloom : BLOOM_OF_EVERYTHING };
+};
+
+const isNothing = (gasUsed: unknown): boolean => gasUsed === 0 || (typeof gasUsed === 'string' && /^0x0*$/i.test(gasUsed));
+
+/** @throws InvalidAnswer with this message if there is no value */
+const required = <Value>(value: Value | undefined, message: string): Value => {
+  if (value === undefined) throw new InvalidAnswer(message);
+  return value;
 };
 
 interface RawLog {
@@ -60,33 +60,26 @@ interface RawLog {
 const isRawLog = (value: unknown): value is RawLog => typeof value === 'object' && value !== null;
 
 const TOPICS_MAX = 4;
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
-const HASH = /^0x[0-9a-fA-F]{64}$/;
-const QUANTITY = /^0x[0-9a-fA-F]{1,13}$/;
-const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-const readQuantity = (value: unknown, what: string): number => {
-  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
-  return Number.parseInt(value, 16);
-};
-const readTime = (value: unknown): number => {
-  const seconds = readQuantity(value, 'block timestamp');
-  if (seconds > TIME_MAX) throw new InvalidAnswer(`the timestamp of a log ${NO_DATE}`);
-  return seconds;
-};
-const readHex = (value: unknown, pattern: RegExp, what: string): string => {
-  if (typeof value !== 'string' || !pattern.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
-  return value.toLowerCase();
-};
 /** Logs of one block or contract have the same text again and again: it is checked once, and is in memory once. */
-const repeatedHex = (pattern: RegExp, what: string): ((value: unknown) => string) => {
-  let newest: string | undefined;
-  return (value) => (value !== undefined && value === newest ? newest : (newest = readHex(value, pattern, what)));
+const repeatedHex = (pattern: RegExp, message: string): ((value: unknown) => string) => {
+  let raw: unknown;
+  let newest = '';
+  return (value) => {
+    if (value !== undefined && value === raw) return newest;
+    newest = required(hexOf(value, pattern), message);
+    raw = value;
+    return newest;
+  };
 };
-const readContract = repeatedHex(ADDRESS, 'address');
-const readFirstTopic = repeatedHex(HASH, 'topic');
-const readBlockHash = repeatedHex(HASH, 'block hash');
-const readTxHash = repeatedHex(HASH, 'transaction hash');
+const readContract = repeatedHex(ADDRESS, 'a log has no valid address');
+const readFirstTopic = repeatedHex(HASH, 'a log has no valid topic');
+const readBlockHash = repeatedHex(HASH, 'a log has no valid block hash');
+const readTxHash = repeatedHex(HASH, 'a log has no valid transaction hash');
+const readTopic = (topic: unknown): string => required(hexOf(topic, HASH), 'a log has no valid topic');
+
+/** Not every provider gives the time of the block with its logs, and some give 0: its header has it. */
+const optionalTime = (value: unknown): number | undefined => (numberOf(value) === 0 ? undefined : timeOf(value));
 
 const readLog = (raw: unknown): ChainLog => {
   if (!isRawLog(raw)) throw new InvalidAnswer('a log is not an object');
@@ -95,14 +88,14 @@ const readLog = (raw: unknown): ChainLog => {
     throw new InvalidAnswer('a log has no valid topics');
   return {
     address: readContract(raw.address),
-    topics: raw.topics.map((topic: unknown, at) => (at === 0 ? readFirstTopic(topic) : readHex(topic, HASH, 'topic'))),
-    data: readHex(raw.data, BYTES, 'data'),
-    blockNumber: readQuantity(raw.blockNumber, 'block number'),
+    topics: raw.topics.map((topic: unknown, at) => (at === 0 ? readFirstTopic(topic) : readTopic(topic))),
+    data: required(hexOf(raw.data, BYTES), 'a log has no valid data'),
+    blockNumber: required(numberOf(raw.blockNumber), 'a log has no valid block number'),
     blockHash: readBlockHash(raw.blockHash),
-    blockTimestamp: raw.blockTimestamp == null ? undefined : readTime(raw.blockTimestamp),
+    blockTimestamp: optionalTime(raw.blockTimestamp),
     txHash: readTxHash(raw.transactionHash),
-    txIndex: readQuantity(raw.transactionIndex, 'transaction index'),
-    logIndex: readQuantity(raw.logIndex, 'log index'),
+    txIndex: required(numberOf(raw.transactionIndex), 'a log has no valid transaction index'),
+    logIndex: required(numberOf(raw.logIndex), 'a log has no valid log index'),
   };
 };
 
@@ -115,8 +108,8 @@ interface LogRequest extends LogFilter {
 }
 
 /**
- * Returns logs in chain order, after checking that each one was requested.
- * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed ones, two with the same index, two
+ * Returns logs in chain order, after checking that each one was requested. Some providers repeat a log word for word: it is there once.
+ * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed ones, two different ones with the same index, two
  * hashes of one block
  */
 export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
@@ -126,7 +119,7 @@ export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
   const topics = new Set(request.topics);
   for (const log of logs) {
     if (log.blockNumber < request.from || log.blockNumber > request.to)
-      throw new InvalidAnswer('a log is of another block');
+      throw new OtherBlocks('a log is of another block');
     if (request.blockHash !== undefined && log.blockHash !== request.blockHash) {
       throw new InvalidAnswer('a log is of another block of that number');
     }
@@ -135,14 +128,18 @@ export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
   }
   logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex);
   let before: ChainLog | undefined;
+  const repeated = new Set<ChainLog>();
   for (const log of logs) {
     if (before?.blockNumber === log.blockNumber) {
-      if (before.logIndex === log.logIndex) throw new InvalidAnswer('two logs have the same index');
+      if (before.logIndex === log.logIndex) {
+        if (!isDeepStrictEqual(before, log)) throw new InvalidAnswer('two logs have the same index');
+        repeated.add(log);
+      }
       if (before.blockHash !== log.blockHash) {
         throw new InvalidAnswer('two logs of one block have two block hashes');
       }
     }
     before = log;
   }
-  return logs;
+  return repeated.size === 0 ? logs : logs.filter((log) => !repeated.has(log));
 };

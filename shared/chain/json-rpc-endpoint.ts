@@ -1,5 +1,6 @@
 import { LearnedLimit } from '../primitives/learned-limit.ts';
 import { pause } from '../primitives/pause.ts';
+import { AnswerLengths } from './answer-lengths.ts';
 import { limitAnswer, parseAnswer, type RpcCall } from './answer-limits.ts';
 import type { BlockHeader } from './chain-reader.ts';
 import { EndpointAddress } from './endpoint-address.ts';
@@ -62,6 +63,11 @@ export class JsonRpcEndpoint {
   filterItemsMax = FILTER_ITEMS_MAX;
   /** How many blocks it takes in a request of logs, whatever is asked about them. */
   readonly rangeLimit = new LearnedLimit(Number.MAX_SAFE_INTEGER);
+  /** Of logs of ranges, and of single blocks by their hashes. */
+  readonly rangeLengths = new AnswerLengths();
+  readonly blockLengths = new AnswerLengths();
+  /** Whether it takes the hash of a block when it is asked for logs. */
+  takesBlockHash = true;
   readonly rate = new RequestRate();
   /** The last block that it has called its newest. */
   head: Pick<BlockHeader, 'number' | 'timestamp'> | undefined;
@@ -151,7 +157,7 @@ export class JsonRpcEndpoint {
       this.slowDown(error, madeAt);
       throw error;
     });
-    const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
+    const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope).map(withNumber);
     const ids = new Set<unknown>(requests.map(({ id }) => id));
     for (const { id, error } of envelopes) {
       if (error == null) continue;
@@ -233,6 +239,10 @@ const TIMEOUT_STATUS = new Set([408, 504, 524]);
 type AnswerLimit = ReturnType<typeof limitAnswer>;
 
 const isEnvelope = (value: unknown): value is Envelope => typeof value === 'object' && value !== null;
+
+/** Some servers write the id as text. */
+const withNumber = (envelope: Envelope): Envelope =>
+  typeof envelope.id === 'string' ? { ...envelope, id: Number(envelope.id) } : envelope;
 
 const readWhole = async (
   response: Response,

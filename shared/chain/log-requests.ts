@@ -8,21 +8,28 @@ import type { BlockRange } from './suggested-range.ts';
 /** A range, or one block by its hash, so that the answer is of no other fork. */
 type Blocks = BlockRange | Pick<BlockHeader, 'hash' | 'number'>;
 
+/** The logs that an endpoint gave in one answer, as they came, and what it was asked for. */
+export interface AnsweredFilter {
+  filter: LogFilter;
+  logs: unknown[];
+}
+
 /**
  * Asks for logs, and in the same request for `also`, or before it, if the endpoint takes no batches: in several calls where the
- * filter has more addresses or topics than the endpoint takes. Returns the logs of all of them as they came, and the other answers.
+ * filter has more addresses or topics than the endpoint takes. Returns the answers to all of them, and the other answers.
  */
 export const askLogs = async (
   endpoint: JsonRpcEndpoint,
   blocks: Blocks,
   filter: LogFilter,
   also: readonly RpcCall[] = [],
-): Promise<{ logs: unknown[]; others: unknown[] }> => {
+): Promise<{ answers: AnsweredFilter[]; others: unknown[] }> => {
   for (;;) {
     const parts = partsOf(filter, endpoint.filterItemsMax);
     try {
-      const answers = await endpoint.call([...also, ...parts.map((part) => getLogs(blocks, part))]);
-      return { logs: answers.slice(also.length).flatMap(requireList), others: answers.slice(0, also.length) };
+      const results = await endpoint.call([...also, ...parts.map((part) => getLogs(blocks, part))]);
+      const answers = parts.map((part, at) => ({ filter: part, logs: requireList(results[also.length + at]) }));
+      return { answers, others: results.slice(0, also.length) };
     } catch (error) {
       const most = Math.min(endpoint.filterItemsMax, Math.max(filter.addresses.length, filter.topics.length));
       if (!(error instanceof NoAnswer && error.why.kind === 'too-many-addresses') || most <= 1) throw error;
@@ -43,7 +50,7 @@ const slices = <Item>(items: readonly Item[], most: number): (readonly Item[])[]
     items.slice(at * most, (at + 1) * most),
   );
 
-const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => ({
+export const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => ({
   method: 'eth_getLogs',
   params: [
     {
@@ -57,7 +64,7 @@ const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => (
   blocks: 'hash' in blocks ? { from: blocks.number, to: blocks.number } : blocks,
 });
 
-const requireList = (answer: unknown): unknown[] => {
+export const requireList = (answer: unknown): unknown[] => {
   if (!Array.isArray(answer)) throw new InvalidAnswer('the logs are not a list');
   return answer;
 };

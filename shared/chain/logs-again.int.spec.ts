@@ -47,10 +47,16 @@ describe('logs that are asked for again', () => {
   it('are disputed where two endpoints have different logs, or blocks, not where one leaves them out', async () => {
     lie(1, ([first, second, third]) => [
       { ...first, data: '0x01' },
-      second && { ...second, blockTimestamp: undefined },
-      { ...third, blockHash: `0x${'e'.repeat(64)}` },
+      { ...second, blockHash: `0x${'e'.repeat(64)}` },
+      third && { ...third, blockTimestamp: undefined },
     ]);
-    expect(await again()).toEqual({ logs: chain.logs, disputed: [1, 3], endpoints: 2 });
+    expect(await again()).toEqual({ logs: chain.logs, disputed: [1, 2], endpoints: 2 });
+  });
+
+  it('are not those of an endpoint whose logs have another hash of the last block than its header', async () => {
+    lie(0, (logs) => logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(63)}${String(log['blockNumber']).slice(-1)}` })));
+    expect(await again()).toEqual({ logs: chain.logs, disputed: [], endpoints: 2 });
+    expect(askedForLogs()).toEqual([1, 1, 1]);
   });
 
   it('are those of another endpoint where one fails, and of a single one where no other answers', async () => {

@@ -1,11 +1,11 @@
-import type { RpcCall } from './answer-limits.ts';
-import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, chanceInBloom, isPartOfBloom } from './bloom.ts';
-import type { BlockOfLogs, ChainLog, LogFilter, ReceiptLogs } from './chain-reader.ts';
-import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
-import { checkLogs, InvalidAnswer } from './checked-answers.ts';
+import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, chanceInBloom, isPartOfBloom } from './bloom.ts';
+import type { BlockOfLogs, ChainLog, LogFilter } from './chain-reader.ts';
+import { InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
-import { askLogs } from './log-requests.ts';
+import { logsByHash } from './logs-by-hash.ts';
+import { receiptsOfBlock } from './receipts-of-block.ts';
+import { leftOutOfBlock } from './whole-answers.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
@@ -14,21 +14,25 @@ const CHANCE_MAX = 0.01;
 
 /**
  * `eth_getLogs` by block hash. When it returns none although the bloom promises some, again for the whole block, to check it
- * against the bloom. When even one block is too much for the endpoint, `eth_getBlockReceipts`, or the receipts one by one.
+ * against the bloom, and with that the receipts. When even one block is too much for the endpoint, `eth_getBlockReceipts`, or the
+ * receipts one by one; also to compare the logs with, when there are so many that some may have been left out.
+ * @param isAgain whether the block is read for the last time
+ * @throws OverstatedBloom
  */
 export const logsOfBlock = async (
   endpoint: JsonRpcEndpoint,
   block: BlockOfLogs,
   filter: LogFilter,
-  chosenFrom = 0,
+  { chosenFrom = 0, isAgain = false }: { chosenFrom?: number | undefined; isAgain?: boolean } = {},
 ): Promise<ChainLog[]> => {
   try {
-    const logs = await logsByHash(endpoint, block, filter);
+    const logs = await wholeBlock(endpoint, block, filter, isAgain);
     if (logs.length > 0 || !isPromised(block, filter, chosenFrom)) return logs;
-    const all = await logsByHash(endpoint, block, ANY);
-    // Some chains have logs that their blooms omit (Polygon's state syncs). No chain has bloom bits without a log.
+    const all = await wholeBlock(endpoint, block, ANY, isAgain);
+    // Some chains have logs that their blooms omit (Polygon's state syncs).
     if (!isPartOfBloom(block.logsBloom, bloomOf(all))) {
-      throw new InvalidAnswer('logs that the bloom announces are missing');
+      await receiptsOfBlock(endpoint, block).catch(unlessNone);
+      throw new InvalidAnswer(BLOOM_MISMATCH);
     }
     return all.filter((log) => passes(log, filter));
   } catch (error) {
@@ -37,35 +41,28 @@ export const logsOfBlock = async (
   }
 };
 
+const wholeBlock = async (
+  endpoint: JsonRpcEndpoint,
+  block: BlockOfLogs,
+  filter: LogFilter,
+  isAgain: boolean,
+): Promise<ChainLog[]> => {
+  const { logs, answers } = await logsByHash(endpoint, block, filter);
+  const leftOut = await leftOutOfBlock(endpoint, block, answers, isAgain);
+  return leftOut.length === 0 ? logs : [...logs, ...leftOut].sort((left, right) => left.logIndex - right.logIndex);
+};
+
 const isPromised = ({ logsBloom }: BlockOfLogs, filter: LogFilter, chosenFrom: number): boolean =>
   logsBloom !== BLOOM_OF_EVERYTHING &&
   chanceInBloom(logsBloom, chosenFrom) <= CHANCE_MAX &&
   bloomMayPass(logsBloom, filter);
 
-const logsByHash = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs, filter: LogFilter): Promise<ChainLog[]> => {
-  const { logs } = await askLogs(endpoint, block, filter);
-  return checkLogs(logs, { ...filter, from: block.number, to: block.number, blockHash: block.hash });
+/** Receipts that cannot be had prove nothing. */
+const unlessNone = (error: unknown): void => {
+  if (!(error instanceof NoAnswer)) throw error;
 };
 
 const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> => {
   if (!(error instanceof NoAnswer)) return false;
   return error.why.kind === 'range-too-large' || (error.why.kind === 'too-slow' && (await endpoint.answersAtAll()));
-};
-
-/** The logs of a block by `eth_getBlockReceipts`, or by the receipts one by one. */
-export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promise<ReceiptLogs> => {
-  const [answer] = await endpoint.call([{ method: 'eth_getBlockByHash', params: [block.hash, false] }]);
-  const hashes = checkTransactions(answer, block);
-  const [together] = await endpoint.tryCall([{ method: 'eth_getBlockReceipts', params: [block.hash] }]).catch(none);
-  if (together && 'result' in together && together.result != null) {
-    return checkReceipts(together.result, hashes, block);
-  }
-  const each = hashes.map((hash): RpcCall => ({ method: 'eth_getTransactionReceipt', params: [hash] }));
-  return checkReceipts(await endpoint.call(each), hashes, block);
-};
-
-/** Not every node has that method, and the receipts of a block may be too many bytes. */
-const none = (error: unknown): [] => {
-  if (error instanceof NoAnswer) return [];
-  throw error;
 };

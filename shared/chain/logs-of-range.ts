@@ -1,34 +1,64 @@
-import { RangeTooLarge, type ChainLog, type LogFilter } from './chain-reader.ts';
+import { RangeTooLarge, type BlockHeader, type ChainLog, type LogFilter } from './chain-reader.ts';
 import { checkLogs, InvalidAnswer } from './checked-answers.ts';
 import { blockByNumber, headerOfNumber } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
 import { blocksOf, halfRange, type BlockRange, type SuggestedRange } from './suggested-range.ts';
+import { cutOfRange } from './whole-answers.ts';
 
 /**
  * `eth_getLogs` of a range, in one batch with its last block: an endpoint that does not have that block yet would silently
- * omit logs. One block that is too much is asked for by its hash. The endpoint's limit follows its answers. @throws RangeTooLarge
+ * omit logs. An answer that was cut counts as a refusal. One block that is too much is asked for by its hash. The endpoint's limit
+ * follows its answers.
+ * @param isAgain whether these blocks are read for the last time
+ * @throws RangeTooLarge
  */
 export const logsOfRange = async (
   endpoint: JsonRpcEndpoint,
   range: BlockRange,
   filter: LogFilter,
+  isAgain = false,
 ): Promise<ChainLog[]> => {
   try {
-    const { logs, others } = await askLogs(endpoint, range, filter, [blockByNumber(range.to)]);
-    if (!headerOfNumber(others[0], range.to)) throw new InvalidAnswer('the last block does not exist yet');
-    const checked = checkLogs(logs, { ...filter, ...range });
+    const { answers, others } = await askLogs(endpoint, range, filter, [blockByNumber(range.to)]);
+    const last = headerOfNumber(others[0], range.to);
+    if (!last) throw new InvalidAnswer('the last block does not exist yet');
+    const all = answers.flatMap(({ logs }) => logs);
+    const checked = checkLogs(all, { ...filter, ...range });
     endpoint.rangeLimit.answered(blocksOf(range));
-    return checked;
+    const logsMax = await cutOfRange(endpoint, range, answers, isAgain);
+    if (logsMax !== undefined) throw cutAnswer(range, checked, logsMax);
+    return timed(checked, last);
   } catch (error) {
-    const tooLarge = await tooLargeOf(endpoint, error, range);
+    const tooLarge = error instanceof RangeTooLarge ? error : await tooLargeOf(endpoint, error, range);
     if (!tooLarge || range.from < range.to) throw tooLarge ?? error;
     const [answer] = await endpoint.call([blockByNumber(range.to)]);
     const header = headerOfNumber(answer, range.to);
     if (!header) throw new InvalidAnswer('the block does not exist yet');
-    return logsOfBlock(endpoint, header, filter);
+    return logsOfBlock(endpoint, header, filter, { isAgain });
   }
+};
+
+/** What comes before the last block that it has logs of is answered in whole next. */
+const cutAnswer = ({ from }: BlockRange, logs: readonly ChainLog[], logsMax: number): RangeTooLarge => {
+  const blocks = Math.max(1, (logs.at(-1)?.blockNumber ?? from) - from);
+  return new RangeTooLarge(`it returns ${String(logsMax)} logs at most`, { blocks, of: 'logs', logsMax });
+};
+
+/**
+ * Compares the logs with the header of the last block. The time that comes with a log is not always that of its block: it is left out
+ * where it is after that header's.
+ */
+const timed = (logs: ChainLog[], { number, hash, timestamp }: BlockHeader): ChainLog[] => {
+  for (const log of logs) {
+    const isLast = log.blockNumber === number;
+    if (isLast && log.blockHash !== hash)
+      throw new InvalidAnswer('its logs have another hash of a block than its header');
+    if (isLast) log.blockTimestamp = timestamp;
+    else if ((log.blockTimestamp ?? 0) > timestamp) log.blockTimestamp = undefined;
+  }
+  return logs;
 };
 
 /** An endpoint that is too slow for a range, but answers a small request at once, was asked for too much. */

@@ -79,6 +79,7 @@ const followFromStored = async (
     stop.abort();
     await Promise.allSettled(running);
     dependencies.meter.chainError = dependencies.meter.chainWarning = null;
+    dependencies.meter.unverified.clear();
     term.leavesInFlight = appends.mayStillBeStored;
   }
 };

@@ -54,7 +54,7 @@ export interface FollowedChain extends FollowSettings {
   readonly finality: Pick<Finality, 'head' | 'spareCall' | 'at'>;
   readonly watches: Watches;
   readonly records: Pick<ChainRecords, 'unconfirmed'>;
-  readonly meter: Pick<ProgressMeter, 'failed' | 'chainWarning'>;
+  readonly meter: Pick<ProgressMeter, 'failed' | 'chainWarning' | 'unverified'>;
   readonly logger: Logger;
 }
 

@@ -18,6 +18,8 @@ export class ProgressMeter {
   chainWarning: string | null = null;
   /** How many ranges are read now, and how many wait for their turn. Those of stopped watches do neither. */
   ranges = { reading: 0, waiting: 0 };
+  /** Why the verification of a watch stands still, by the id of the watch. */
+  readonly unverified = new Map<string, string>();
   private readonly current = new Map<string, Rate>();
   private readonly before = new Map<string, Rate>();
   private readonly errors = new Map<string, string>();
@@ -45,7 +47,11 @@ export class ProgressMeter {
   }
 
   warningOf(watchId: string): string | null {
-    return this.warnings.get(watchId) ?? this.chainWarning;
+    return this.ownWarningOf(watchId) ?? this.chainWarning;
+  }
+
+  private ownWarningOf(watchId: string): string | undefined {
+    return this.warnings.get(watchId) ?? this.unverified.get(watchId);
   }
 
   count(watchId: string, worked: { events: number; blocks: number }): void {
@@ -76,8 +82,9 @@ export class ProgressMeter {
   statuses(): BackfillStatus[] {
     this.forget();
     const statuses = new Map<string, BackfillStatus>();
-    for (const id of new Set([...this.current.keys(), ...this.errors.keys(), ...this.warnings.keys()])) {
-      const status = { ...this.ratesOf(id), error: this.errorOf(id), warning: this.warnings.get(id) ?? null };
+    const known = [this.current, this.errors, this.warnings, this.unverified].flatMap((of) => [...of.keys()]);
+    for (const id of new Set(known)) {
+      const status = { ...this.ratesOf(id), error: this.errorOf(id), warning: this.ownWarningOf(id) ?? null };
       const key = JSON.stringify(status);
       const same = statuses.get(key);
       if (same) same.watchIds.push(id);

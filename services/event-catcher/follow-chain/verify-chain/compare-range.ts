@@ -62,14 +62,16 @@ export const compareRange = async (
   let read = compareLogs(watches, logs, stored, from);
   let calls = 2 * again.endpoints;
   let known: readonly BlockHeader[] = [];
+  let cut: number[] = [];
   if (again.endpoints === 1 && reader.usesBlooms) {
     const withheld = await logsByBlooms(reader, watches, { from, to }, hasRecords(read.records, stored));
     logs = [...logs, ...withheld.logs].sort(inChainOrder);
     if (withheld.logs.length > 0) read = compareLogs(watches, logs, stored, from);
     known = withheld.headers;
+    cut = perhapsCut(again.logs, withheld.logs);
     calls += withheld.calls;
   }
-  const unexplained = new Set([...again.disputed, ...read.differences.flatMap(blocksUnexplained)]);
+  const unexplained = new Set([...again.disputed, ...cut, ...read.differences.flatMap(blocksUnexplained)]);
   if (unexplained.size > EXPLAINED_MAX) {
     throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
   }
@@ -126,6 +128,17 @@ const hasRecords = (records: readonly ObservedRecord[], stored: Stored): HasReco
   const kept = Array.from(stored, ([id, ofWatch]) => ofWatch.map(({ BlockNumber }) => nameOf(id, BlockNumber)));
   const names = new Set([...read, ...kept.flat()]);
   return (watchId, block) => names.has(nameOf(watchId, block));
+};
+
+/**
+ * Where all blocks behind the last one of an answer were left out, or before the first one, the answer ended there because it was cut:
+ * that block has a part of its logs.
+ */
+const perhapsCut = (answer: readonly ChainLog[], withheld: readonly ChainLog[]): number[] => {
+  const [first = Infinity, last = -Infinity] = [answer[0]?.blockNumber, answer.at(-1)?.blockNumber];
+  const isBehind = withheld.some(({ blockNumber }) => blockNumber > last);
+  const isBefore = withheld.some(({ blockNumber }) => blockNumber < first);
+  return answer.length === 0 ? [] : [...(isBefore ? [first] : []), ...(isBehind ? [last] : [])];
 };
 
 const blocksUnexplained = ({ unread, changed }: Difference): number[] => [

@@ -118,6 +118,7 @@ export class VerificationPass {
       const calls = await this.compare(next, signal);
       this.verification = verify(this.verification, next);
       this.queue.succeeded(keysOf(next));
+      for (const { id } of watches) this.dependencies.chain.meter.unverified.delete(id);
       const { behind, replays } = this.verification;
       const waiting = [...behind.map(({ watchId }) => watchId), ...replays.map(({ watchId }) => keyOf(watchId, true))];
       this.queue.keep(new Set([ALL, ...waiting]));
@@ -250,6 +251,10 @@ export class VerificationPass {
       watches.map(({ id }) => keyOf(id, isReplay)),
       isTheirFault,
     );
+    for (const { id } of watches) {
+      if (!this.queue.standsStill(keyOf(id, isReplay))) continue;
+      chain.meter.unverified.set(id, `its blocks from ${String(from)} on cannot be verified: ${error.message}`);
+    }
   }
 
   private get final(): number {

@@ -2,6 +2,8 @@ import type { Clock } from '../../../../shared/primitives/clock.ts';
 
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 300_000;
+/** Who failed so often in a row is not held up for a moment only. */
+const FAILURES_OF_MOMENTS = 2;
 
 /** What is known of blocks that are to be compared, by the key of what they are of. */
 interface Waits {
@@ -9,11 +11,13 @@ interface Waits {
   servedAt: number;
   waitsUntil: number;
   retryMs: number;
+  /** How often it has failed in a row. */
+  failures: number;
   /** What failed together and was parted is compared with its own part only. */
   part: number;
 }
 
-const NEVER_SERVED: Waits = { servedAt: 0, waitsUntil: 0, retryMs: 0, part: 0 };
+const NEVER_SERVED: Waits = { servedAt: 0, waitsUntil: 0, retryMs: 0, failures: 0, part: 0 };
 
 /** Decides who is next: who waits longest, but who failed waits for a while, and longer each time. */
 export class VerificationQueue {
@@ -28,6 +32,10 @@ export class VerificationQueue {
 
   isDue(key: string): boolean {
     return this.of(key).waitsUntil <= this.clock.elapsed();
+  }
+
+  standsStill(key: string): boolean {
+    return this.of(key).failures > FAILURES_OF_MOMENTS;
   }
 
   isPartOf(key: string, other: string): boolean {
@@ -57,10 +65,11 @@ export class VerificationQueue {
     for (const half of [keys.slice(0, middle), keys.slice(middle)]) {
       this.parts += 1;
       for (const key of half) {
-        const { servedAt, part, retryMs: lastMs } = this.of(key);
+        const { servedAt, part, retryMs: lastMs, failures } = this.of(key);
         const retryMs = Math.min(RETRY_MAX_MS, Math.max(2 * lastMs, Math.min(RETRY_FIRST_MS, this.everyMs)));
         const waitsUntil = this.clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
-        this.waits.set(key, { servedAt, part: isParted ? this.parts : part, waitsUntil, retryMs });
+        const ofPart = isParted ? this.parts : part;
+        this.waits.set(key, { servedAt, part: ofPart, waitsUntil, retryMs, failures: failures + 1 });
       }
     }
   }

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
+import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
+import { FollowerUnderTest, transfer } from '../testing/follower-under-test.ts';
+
+const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
+const FINAL_DEPTH = 5;
+
+describe('a provider that returns so many logs at most, without a word about the others', () => {
+  let follower: FollowerUnderTest;
+  let nodes: JsonRpcNode[];
+  let reader: JsonRpcChainReader;
+  beforeEach(async () => {
+    follower = new FollowerUnderTest({ confirmations: FINAL_DEPTH });
+    follower.verifiedEveryMs = 1;
+    nodes = await Promise.all([1, 2].map(() => JsonRpcNode.start(follower.chain)));
+  });
+  afterEach(async () => {
+    await follower.stop();
+    reader.close();
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+
+  const mine = (blocks: number, transfers: number) => {
+    for (let block = 0; block < blocks; block += 1)
+      follower.chain.mine(Array.from({ length: transfers }, (_, at) => transfer(at)));
+  };
+  const mineFinal = () => {
+    mine(FINAL_DEPTH + 1, 0);
+  };
+  /** Follows through providers, each of which has a maximum. */
+  const follow = async (maxima: readonly number[], first = 1) => {
+    for (const [at, most] of maxima.entries()) {
+      const node = nodes[at];
+      if (node)
+        node.lie = (method, truth) => (method === 'eth_getLogs' ? (truth as unknown[]).slice(0, most) : truth);
+    }
+    const urls = nodes.slice(0, maxima.length).map(({ url }) => url);
+    reader = new JsonRpcChainReader(follower.chain.chainId, urls, LIMITS);
+    await follower.register({ startBlock: first });
+    follower.start({ reader });
+  };
+
+  it.each([
+    { blocks: 10, transfers: 30, most: 100 },
+    { blocks: 4, transfers: 30, most: 100 },
+    { blocks: 1, transfers: 150, most: 100 },
+    { blocks: 10, transfers: 30, most: 25 },
+    { blocks: 20, transfers: 30, most: 256 },
+    { blocks: 9, transfers: 50, most: 100 },
+    { blocks: 40, transfers: 31, most: 1_000 },
+    { blocks: 12, transfers: 17, most: 53 },
+  ])('loses nothing of $blocks blocks of $transfers logs where it returns $most', async (of) => {
+    mine(3, 0);
+    mine(of.blocks, of.transfers);
+    mineFinal();
+    await follow([of.most]);
+    await follower.caughtUp();
+    // Nothing had to be corrected.
+    await follower.expectChain();
+    await follower.verified();
+    await follower.expectChain();
+  });
+
+  it('loses nothing of more than 8,000 logs', async () => {
+    mine(6, 1_700);
+    mineFinal();
+    await follow([8_000]);
+    await follower.verified();
+    await follower.expectChain({ isOrdered: false });
+  });
+
+  it('loses nothing where both providers do so', async () => {
+    mine(10, 30);
+    mine(1, 150);
+    mineFinal();
+    await follow([100, 100]);
+    await follower.verified();
+    await follower.expectChain({ isOrdered: false });
+  });
+
+  it('loses nothing at the head', async () => {
+    mine(20, 1);
+    await follow([100]);
+    await follower.caughtUp();
+    mine(1, 150);
+    await follower.caughtUp();
+    await follower.expectChain();
+  });
+
+  it('is found out by the verification where it answered more before, if the blooms announce what is behind', async () => {
+    mine(2, 1);
+    mine(1, 40);
+    mine(8, 10);
+    mineFinal();
+    const [node] = nodes;
+    if (!node) throw new Error('there is a node');
+    await follow([1_000]);
+    await follower.verified();
+    // It returned 120, so 33 are not seen to be cut.
+    node.lie = (method, truth) => (method === 'eth_getLogs' ? (truth as unknown[]).slice(0, 33) : truth);
+    mine(1, 20);
+    mine(1, 20);
+    mine(1, 5);
+    mineFinal();
+    await follower.verified();
+    await follower.expectChain({ isOrdered: false });
+  });
+});

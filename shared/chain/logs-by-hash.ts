@@ -1,0 +1,54 @@
+import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
+import { checkLogs, InvalidAnswer, OtherBlocks } from './checked-answers.ts';
+import { blockByNumber, headerOfNumber } from './header-requests.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { askLogs, type AnsweredFilter } from './log-requests.ts';
+
+type Block = Pick<BlockHeader, 'hash' | 'number'>;
+
+/** The logs of a block, and the answers that they were in. */
+export interface LogsByHash {
+  logs: ChainLog[];
+  answers: AnsweredFilter[];
+}
+
+/**
+ * `eth_getLogs` of a block by its hash. Not every node takes one: some refuse it, and some answer with other blocks. Those are asked
+ * for the block's number, and in the same batch for the header of that number, which must be this block's.
+ */
+export const logsByHash = async (
+  endpoint: JsonRpcEndpoint,
+  block: Block,
+  filter: LogFilter,
+): Promise<LogsByHash> => {
+  if (!endpoint.takesBlockHash) return logsByNumber(endpoint, block, filter);
+  try {
+    const { answers } = await askLogs(endpoint, block, filter);
+    return checked(answers, block, filter);
+  } catch (error) {
+    const isOther = error instanceof OtherBlocks;
+    if (!isOther && !(error instanceof NoAnswer && error.why.kind === 'other')) throw error;
+    const found = await logsByNumber(endpoint, block, filter).catch(() => {
+      throw error;
+    });
+    // A node that fails for a moment takes it the next time.
+    if (isOther || OF_PARAMETERS.test(error.message)) endpoint.takesBlockHash = false;
+    return found;
+  }
+};
+
+const OF_PARAMETERS = /hash|param|argument|filter|field|support/i;
+
+const logsByNumber = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
+  const range = { from: block.number, to: block.number };
+  const { answers, others } = await askLogs(endpoint, range, filter, [blockByNumber(block.number)]);
+  if (headerOfNumber(others[0], block.number)?.hash !== block.hash)
+    throw new InvalidAnswer('it has another block of that number');
+  return checked(answers, block, filter);
+};
+
+/** @throws InvalidAnswer */
+const checked = (answers: AnsweredFilter[], { number, hash }: Block, filter: LogFilter): LogsByHash => {
+  const all = answers.flatMap(({ logs }) => logs);
+  return { logs: checkLogs(all, { ...filter, from: number, to: number, blockHash: hash }), answers };
+};

@@ -1,0 +1,49 @@
+import type { RpcCall } from './answer-limits.ts';
+import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
+import type { BlockOfLogs, ChainLog, LogFilter, ReceiptLogs } from './chain-reader.ts';
+import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
+import { InvalidAnswer } from './checked-answers.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { logsByHash } from './logs-by-hash.ts';
+
+/**
+ * The header's bloom has bits of no log: `eth_getLogs` of the whole block and the receipts of all of its transactions say the same, and
+ * do not account for it.
+ */
+export class OverstatedBloom extends InvalidAnswer {}
+
+const ANY: LogFilter = { addresses: [], topics: [] };
+
+/**
+ * The logs of a block by `eth_getBlockReceipts`, or by the receipts one by one.
+ * @throws OverstatedBloom, InvalidAnswer if they do not account for the block's bloom
+ */
+export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promise<ReceiptLogs> => {
+  const receipts = await askReceipts(endpoint, block);
+  // Some chains have logs that the block's bloom omits (Polygon's state syncs).
+  if (block.logsBloom === BLOOM_OF_EVERYTHING || isPartOfBloom(block.logsBloom, bloomOf(receipts.logs)))
+    return receipts;
+  const { logs } = await logsByHash(endpoint, block, ANY).catch(() => ({ logs: undefined }));
+  const isAgreed = logs !== undefined && placesOf(logs) === placesOf(receipts.logs);
+  throw isAgreed ? new OverstatedBloom(BLOOM_MISMATCH) : new InvalidAnswer(BLOOM_MISMATCH);
+};
+
+const placesOf = (logs: readonly ChainLog[]): string =>
+  logs.map(({ txHash, logIndex }) => `${txHash}/${String(logIndex)}`).join();
+
+const askReceipts = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promise<ReceiptLogs> => {
+  const [answer] = await endpoint.call([{ method: 'eth_getBlockByHash', params: [block.hash, false] }]);
+  const hashes = checkTransactions(answer, block);
+  const [together] = await endpoint.tryCall([{ method: 'eth_getBlockReceipts', params: [block.hash] }]).catch(none);
+  if (together && 'result' in together && together.result != null) {
+    return checkReceipts(together.result, hashes, block);
+  }
+  const each = hashes.map((hash): RpcCall => ({ method: 'eth_getTransactionReceipt', params: [hash] }));
+  return checkReceipts(await endpoint.call(each), hashes, block);
+};
+
+/** Not every node has that method, and the receipts of a block may be too many bytes. */
+const none = (error: unknown): [] => {
+  if (error instanceof NoAnswer) return [];
+  throw error;
+};

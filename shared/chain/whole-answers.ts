@@ -1,0 +1,106 @@
+import { BLOOM_OF_EVERYTHING } from './bloom.ts';
+import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
+import { checkLogs, InvalidAnswer } from './checked-answers.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { passes } from './log-filter.ts';
+import { getLogs, requireList, type AnsweredFilter } from './log-requests.ts';
+import { receiptsOfBlock } from './receipts-of-block.ts';
+import type { BlockRange } from './suggested-range.ts';
+
+type Block = Pick<BlockHeader, 'hash' | 'number'>;
+
+/**
+ * Finds out whether the endpoint has left out logs of a range, as some do without a word when there are too many.
+ * @param isAgain whether these blocks are read for the last time
+ * @returns how many logs it returns at most, if it has
+ */
+export const cutOfRange = async (
+  endpoint: JsonRpcEndpoint,
+  range: BlockRange,
+  answers: readonly AnsweredFilter[],
+  isAgain: boolean,
+): Promise<number | undefined> => {
+  for (const { filter, logs } of answers) {
+    const found = endpoint.rangeLengths.received(logs.length, isAgain);
+    if (found === 'whole') continue;
+    if (found === 'perhaps' && !(await hasMore(endpoint, range, filter, logs))) continue;
+    endpoint.rangeLengths.cut(logs.length);
+    return logs.length;
+  }
+  return undefined;
+};
+
+/** Returns the logs that the endpoint has left out of a block, as some do without a word when there are too many. */
+export const leftOutOfBlock = async (
+  endpoint: JsonRpcEndpoint,
+  block: Block,
+  answers: readonly AnsweredFilter[],
+  isAgain: boolean,
+): Promise<ChainLog[]> => {
+  const leftOut: ChainLog[] = [];
+  for (const { filter, logs } of answers) {
+    if (endpoint.blockLengths.received(logs.length, isAgain) === 'whole') continue;
+    const checked = checkLogs(logs, { ...filter, from: block.number, to: block.number });
+    const more = await moreByReceipts(endpoint, block, filter, checked);
+    if (more.length > 0) endpoint.blockLengths.cut(logs.length);
+    leftOut.push(...more);
+  }
+  return leftOut;
+};
+
+/**
+ * Asks once more for the first blocks of a range, up to the first one with logs, and for the last ones, from the last one with logs on:
+ * wherever an answer was cut, one of the two has more than before. A block that has all of the logs is compared with its receipts.
+ */
+const hasMore = async (
+  endpoint: JsonRpcEndpoint,
+  range: BlockRange,
+  filter: LogFilter,
+  answer: readonly unknown[],
+): Promise<boolean> => {
+  const logs = checkLogs(answer, { ...filter, ...range });
+  const [first, last] = [logs[0], logs.at(-1)];
+  if (!first || !last) return false;
+  const isOneBlock = first.blockNumber === last.blockNumber;
+  const beside = isOneBlock ? 1 : 0;
+  const ends = [
+    { from: range.from, to: first.blockNumber - beside },
+    { from: last.blockNumber + beside, to: range.to },
+  ].filter(({ from, to }) => from <= to);
+  const answers = await endpoint.call(ends.map((end) => getLogs(end, filter)));
+  for (const [at, end] of ends.entries()) {
+    const again = new Set(checkLogs(requireList(answers[at]), { ...filter, ...end }).map(placeOf));
+    const before = logs.filter(({ blockNumber }) => end.from <= blockNumber && blockNumber <= end.to).map(placeOf);
+    if (before.some((place) => !again.has(place))) throw new InvalidAnswer('logs that it gave before are missing');
+    if (again.size > before.length) return true;
+  }
+  const block = { number: first.blockNumber, hash: first.blockHash };
+  return isOneBlock && (await moreByReceipts(endpoint, block, filter, logs)).length > 0;
+};
+
+const placeOf = ({ blockHash, logIndex }: ChainLog): string => `${blockHash}/${String(logIndex)}`;
+
+/** Returns the logs of a block that only its receipts have; none where the endpoint has no receipts that can be read. */
+const moreByReceipts = async (
+  endpoint: JsonRpcEndpoint,
+  block: Block,
+  filter: LogFilter,
+  logs: readonly ChainLog[],
+): Promise<ChainLog[]> => {
+  const known = new Set(logs.map(placeOf));
+  try {
+    // Whether they account for the bloom is not the question.
+    const receipts = await receiptsOfBlock(endpoint, { ...block, logsBloom: BLOOM_OF_EVERYTHING });
+    return receipts.logs.filter((log) => passes(log, filter) && !known.has(placeOf(log)));
+  } catch (error) {
+    if (!hasNoReceipts(error)) throw error;
+    return [];
+  }
+};
+
+const NO_METHOD = /not (exist|available|support|found|implement|allow)|unsupported|unknown method|no such method/i;
+
+const hasNoReceipts = (error: unknown): boolean =>
+  error instanceof InvalidAnswer ||
+  (error instanceof NoAnswer &&
+    (error.why.kind === 'state-pruned' || (error.why.kind === 'other' && NO_METHOD.test(error.message))));
