@@ -67,6 +67,15 @@ describe('what should be known of a watch', () => {
     meter.succeeded('w');
     expect([meter.warningOf('w'), meter.statuses()]).toEqual(['still', []]);
   });
+
+  it('is why its verification stands still, however much of it is read', () => {
+    const { meter } = aMeter();
+    meter.chainWarning = 'still';
+    meter.unverified.set('w', 'no receipts');
+    meter.succeeded('w');
+    expect(meter.warningOf('w')).toBe('no receipts');
+    expect(meter.statuses()).toMatchObject([{ watchIds: ['w'], error: null, warning: 'no receipts' }]);
+  });
 });
 
 describe('the backfills of a chain', () => {

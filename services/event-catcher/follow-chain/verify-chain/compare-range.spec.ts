@@ -70,6 +70,21 @@ describe('a range that is read once more', () => {
     await expect(compare(withoutLogs(chain, { logsOfBlock, receiptsOfBlock }), [])).rejects.toThrow(ChainUnavailable);
   });
 
+  it('is read from the receipts of the last block of an answer, where the blocks behind it were left out', async () => {
+    const chain = new MemoryChain(2484);
+    for (const count of [1, 3, 2]) chain.mine(Array.from({ length: count }, (_, at) => transfer(at)));
+    const { logs } = chain;
+    for (const [given, blocks] of [
+      [logs.slice(0, 2), [2, 2, 3, 3]],
+      [logs.slice(3), [1, 2, 2]],
+    ] as const) {
+      const logsAgain = () => Promise.resolve({ logs: [...given], disputed: [], endpoints: 1 });
+      const stored = given.map((log) => recordOf(watch, log, timeOf(log.blockNumber), 'backfill'));
+      const reader = overriding<ChainReader>(chain, { logsAgain });
+      expect(numbersOf((await compare(reader, stored, { from: 0, to: 3 })).missing)).toEqual(blocks);
+    }
+  });
+
   it('asks only for the emptiest of full blocks, whose blooms promise everything', async () => {
     const chain = new MemoryChain(2484);
     const full = Array.from({ length: 900 }, (_, at) => ({

@@ -57,6 +57,9 @@ const logsOfBlock = async (reader: ChainReader, header: BlockHeader, filter: Log
     return await reader.logsOfBlock(header, filter);
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    return (await reader.receiptsOfBlock(header)).logs;
+    const receipts = await reader.receiptsOfBlock(header).catch(() => {
+      throw error;
+    });
+    return receipts.logs;
   }
 };

@@ -42,6 +42,17 @@ describe('what waits to be verified', () => {
     expect(waits()).toBeLessThanOrEqual(1_000);
   });
 
+  it('stands still once it has failed three times in a row', () => {
+    const failed = Array.from({ length: 3 }, () => {
+      queue.failed(['a'], false);
+      return queue.standsStill('a');
+    });
+    expect(failed).toEqual([false, false, true]);
+    queue.succeeded(['a']);
+    queue.failed(['a'], false);
+    expect(queue.standsStill('a')).toBe(false);
+  });
+
   it('is parted in two when it fails together, until it succeeds', () => {
     queue.failed(['a', 'b', 'c'], true);
     expect([queue.isPartOf('a', 'b'), queue.isPartOf('b', 'c')]).toEqual([true, false]);

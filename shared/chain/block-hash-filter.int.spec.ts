@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { hex, RpcError, toWireLog } from '../testing/wire-forms.ts';
+import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
+import { MemoryChain } from './chain-reader.memory.ts';
+import type { BlockHeader } from './chain-reader.ts';
+
+const ADDRESS = `0x${'a1'.repeat(20)}`;
+const FILTER = { addresses: [ADDRESS], topics: [] };
+const logOf = (data: number) => ({ address: ADDRESS, topics: [], data: `0x${String(data).padStart(64, '0')}` });
+
+describe('a node that is asked for the logs of a block by its hash', () => {
+  let chain: MemoryChain;
+  let block: BlockHeader;
+  let node: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  beforeEach(async () => {
+    chain = new MemoryChain(2484);
+    block = chain.mine([logOf(1), logOf(2)]);
+    chain.mine([logOf(3)]);
+    node = await JsonRpcNode.start(chain);
+    reader = new JsonRpcChainReader(2484, [node.url], { quarantineMs: 1 });
+  });
+  afterEach(async () => {
+    reader.close();
+    await node.stop();
+  });
+
+  /** What it does when it is given a hash. */
+  const given = (instead: () => unknown) => {
+    node.lie = (method, truth, [filter]) =>
+      method === 'eth_getLogs' && 'blockHash' in Object(filter) ? instead() : truth;
+  };
+  const refusing = (message: string, code = -32_602) =>
+    given(() => {
+      throw new RpcError(message, { code });
+    });
+  const dataOf = async () => (await reader.logsOfBlock(block, FILTER)).map(({ data }) => Number(data));
+  const askedForLogs = () => node.asked.filter((method) => method === 'eth_getLogs').length;
+
+  it.each(['unsupported filter: blockHash', 'invalid params: missing fromBlock', 'invalid argument 0: unknown field'])(
+    'is asked by its number where it refuses the hash, from then on: %s',
+    async (message) => {
+      refusing(message);
+      expect(await dataOf()).toEqual([1, 2]);
+      const before = askedForLogs();
+      expect(await dataOf()).toEqual([1, 2]);
+      expect(askedForLogs()).toBe(before + 1);
+    },
+  );
+
+  it('is asked by its number where it answers with other blocks', async () => {
+    given(() => chain.logs.slice(-1).map(toWireLog));
+    expect(await dataOf()).toEqual([1, 2]);
+    const before = askedForLogs();
+    expect(await dataOf()).toEqual([1, 2]);
+    expect(askedForLogs()).toBe(before + 1);
+  });
+
+  it('is asked by its hash again where it failed for a moment', async () => {
+    refusing('Internal error', -32_603);
+    expect(await dataOf()).toEqual([1, 2]);
+    given(() => chain.logs.slice(0, 2).map(toWireLog));
+    const before = askedForLogs();
+    expect(await dataOf()).toEqual([1, 2]);
+    expect(askedForLogs()).toBe(before + 1);
+  });
+
+  it('gives none by its number once another block has that number', async () => {
+    refusing('unsupported filter: blockHash');
+    expect(await dataOf()).toEqual([1, 2]);
+    chain.rollBack(2);
+    chain.mine([]);
+    chain.mine([]);
+    await expect(dataOf()).rejects.toThrow('it has another block of that number');
+  });
+
+  it('is not believed where the logs are of another block of that number, and the message says so', async () => {
+    node.lie = (method, truth) =>
+      method === 'eth_getLogs'
+        ? (truth as object[]).map((log) => ({ ...log, blockHash: `0x${'77'.repeat(32)}` }))
+        : truth;
+    await expect(dataOf()).rejects.toThrow('a log is of another block of that number');
+    await expect(reader.logsOfRange(1, 1, FILTER)).rejects.toThrow('another hash of a block than its header');
+  });
+
+  it('has headers without blooms, and its logs are read', async () => {
+    node.lie = (method, truth) => {
+      if (!method.startsWith('eth_getBlockBy')) return truth;
+      const { logsBloom: _, ...header } = truth as { logsBloom: string };
+      return header;
+    };
+    const [header] = await reader.headersByNumber([block.number]);
+    expect(header && (await reader.logsOfBlock(header, FILTER))).toHaveLength(2);
+    expect((await reader.head()).number).toBe(2);
+  });
+
+  it('has forms of its own, and its answers are read', async () => {
+    node.lie = (method, truth) => {
+      if (method === 'eth_getCode') return '0x0';
+      if (method !== 'eth_getLogs') return truth;
+      const logs = (truth as Record<string, unknown>[]).map((log) => ({ ...log, blockNumber: Number(log['blockNumber']) }));
+      return [...logs, ...logs];
+    };
+    node.respond = (response, honest) => response.end(honest.replaceAll(/"id":(\d+)/g, '"id":"$1"'));
+    expect(await dataOf()).toEqual([1, 2]);
+    expect(await reader.logsOfRange(1, 2, FILTER)).toEqual(chain.logs);
+    expect(await reader.hasCode(ADDRESS)).toBe(false);
+  });
+
+  it('gives times that are not those of its blocks', async () => {
+    const timesOf = async (blockTimestamp: unknown) => {
+      node.lie = (method, truth) =>
+        method === 'eth_getLogs' ? (truth as object[]).map((log) => ({ ...log, blockTimestamp })) : truth;
+      return (await reader.logsOfRange(1, 2, FILTER)).map((log) => log.blockTimestamp);
+    };
+    const [first, , last] = chain.logs.map(({ blockTimestamp }) => blockTimestamp ?? 0);
+    if (first === undefined || last === undefined) throw new Error('there are logs');
+    for (const wrong of ['0x0', 0, 'noon', null, undefined, hex(last + 1)])
+      expect(await timesOf(wrong)).toEqual([undefined, undefined, last]);
+    for (const plain of [first, hex(first)]) expect(await timesOf(plain)).toEqual([first, first, last]);
+  });
+});
