@@ -19,7 +19,7 @@ describe('a bloom that allows logs of which none come', () => {
     const reader = new JsonRpcChainReader(2484, [node.url]);
     const found = async (chosenFrom?: number) => {
       node.asked.length = 0;
-      const { length } = await reader.logsOfBlock(header, FILTER, chosenFrom);
+      const { length } = await reader.logsOfBlock(header, FILTER, chosenFrom === undefined ? {} : { chosenFrom });
       return { logs: length, calls: node.asked.filter((method) => method === 'eth_getLogs').length };
     };
     for (const chosenFrom of [undefined, 1, 1_000]) expect(await found(chosenFrom)).toEqual({ logs: 1, calls: 2 });

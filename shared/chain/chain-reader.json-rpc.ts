@@ -10,6 +10,7 @@ import {
   type ChainReader,
   type LogFilter,
   type LogsAgain,
+  type ReadingOfBlock,
   type ReceiptLogs,
 } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
@@ -95,9 +96,9 @@ export class JsonRpcChainReader implements ChainReader {
     return header && this.withUsableBloom(header);
   }
 
-  async logsOfBlock(block: BlockOfLogs, filter: LogFilter, chosenFrom?: number): Promise<ChainLog[]> {
+  async logsOfBlock(block: BlockOfLogs, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]> {
     const logs = await this.askOfBlock('logs', block, (endpoint, usable) =>
-      logsOfBlock(endpoint, usable, filter, { chosenFrom }),
+      logsOfBlock(endpoint, usable, filter, how),
     );
     this.compareWithBloom(block, logs);
     return logs;

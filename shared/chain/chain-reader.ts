@@ -32,6 +32,16 @@ export interface LogFilter {
   topics: readonly string[];
 }
 
+export interface ReadingOfBlock {
+  /**
+   * Of how many addresses the bloom allows those of the filter: where it allows one of so many by chance, it promises nothing.
+   * Without it, the bloom did not choose them.
+   */
+  chosenFrom?: number;
+  /** Whether the block is final, and is read for the last time. */
+  isAgain?: boolean;
+}
+
 export type BlockOfLogs = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
 /** Logs that were asked for once more. */
@@ -112,10 +122,8 @@ export interface ChainReader {
    * `eth_getLogs` by block hash, so that it cannot return logs of another fork; in log order. When it returns none
    * although the bloom promises some, `eth_getLogs` again for the whole block, to check it against the bloom. Once the receipts of a
    * block prove that its bloom promises too much, `usesBlooms` is false.
-   * @param chosenFrom of how many addresses the bloom allows those of the filter: where it allows one of so many by chance, it
-   * promises nothing. Without it, the bloom did not choose them
    */
-  logsOfBlock(header: BlockOfLogs, filter: LogFilter, chosenFrom?: number): Promise<ChainLog[]>;
+  logsOfBlock(header: BlockOfLogs, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]>;
   /**
    * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`:
    * a provider that does not have that block yet would silently omit logs. An answer of so many logs that it may have been cut is

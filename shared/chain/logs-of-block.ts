@@ -1,5 +1,5 @@
 import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, chanceInBloom, isPartOfBloom } from './bloom.ts';
-import type { BlockOfLogs, ChainLog, LogFilter } from './chain-reader.ts';
+import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
@@ -16,14 +16,13 @@ const CHANCE_MAX = 0.01;
  * `eth_getLogs` by block hash. When it returns none although the bloom promises some, again for the whole block, to check it
  * against the bloom, and with that the receipts. When even one block is too much for the endpoint, `eth_getBlockReceipts`, or the
  * receipts one by one; also to compare the logs with, when there are so many that some may have been left out.
- * @param isAgain whether the block is read for the last time
  * @throws OverstatedBloom
  */
 export const logsOfBlock = async (
   endpoint: JsonRpcEndpoint,
   block: BlockOfLogs,
   filter: LogFilter,
-  { chosenFrom = 0, isAgain = false }: { chosenFrom?: number | undefined; isAgain?: boolean } = {},
+  { chosenFrom = 0, isAgain = false }: ReadingOfBlock = {},
 ): Promise<ChainLog[]> => {
   try {
     const logs = await wholeBlock(endpoint, block, filter, isAgain);

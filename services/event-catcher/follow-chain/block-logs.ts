@@ -131,7 +131,7 @@ const recordsOfBlock = async (
 ): Promise<ObservedRecord[]> => {
   const possible = filterByBloom(header, watches);
   if (possible.length === 0) return [];
-  const logs = await reader.logsOfBlock(header, filterFor(possible), chosenFrom);
+  const logs = await reader.logsOfBlock(header, filterFor(possible), { chosenFrom });
   return toRecords(logs, possible, () => header.timestamp, origin);
 };
 

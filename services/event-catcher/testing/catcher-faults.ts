@@ -45,6 +45,13 @@ const FAULTS = [
   'an endpoint has no finalized block',
   'an endpoint has an old finalized block',
   'an endpoint stays at fault',
+  'an endpoint cuts a list of logs',
+  'an endpoint refuses the hash of a block',
+  'an endpoint ignores the hash of a block',
+  'an endpoint has no blooms',
+  'an endpoint does not say the time of a log as usual',
+  'an endpoint writes answers in a form of its own',
+  'a bloom announces logs that are not there',
 ] as const;
 export type CatcherFault = (typeof FAULTS)[number];
 

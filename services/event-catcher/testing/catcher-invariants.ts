@@ -6,6 +6,7 @@ import type {
   ObservedRecord,
 } from '../../../schemas/events/chain-events.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { recordKey } from '../domain/observed-records.ts';
 import type { Branch, SimulatedBlock, SimulatedChain } from './simulated-chain.ts';
@@ -79,6 +80,9 @@ export class CatcherInvariants {
   private observe(record: ObservedRecord): void {
     const observed = this.of(record.WatchId);
     if (observed.has(recordKey(record))) this.violations.push(`${nameOf(record)} is stored twice`);
+    const block = this.chain.byHash.get(record.BlockHash);
+    if (block && toIso(block.header.timestamp * 1_000) !== record.BlockTime)
+      this.violations.push(`${nameOf(record)} is not of ${record.BlockTime}`);
     observed.set(recordKey(record), record);
   }
 

@@ -1,6 +1,7 @@
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { LogToMine } from '../../../shared/chain/chain-reader.memory.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { CatcherFaults } from './catcher-faults.ts';
@@ -9,6 +10,7 @@ import { projectedRecords } from './projected-records.ts';
 import { SimulatedApps } from './simulated-apps.ts';
 import { SimulatedChain, tipOf, type Branch } from './simulated-chain.ts';
 import { SimulatedEndpoint } from './simulated-endpoint.ts';
+import { mayLeaveOut } from './simulated-oddities.ts';
 import { inSimulation } from './simulated-globals.ts';
 import { isUntrue, randomNature, type CatcherNature } from './simulated-nature.ts';
 import { SimulatedProcess } from './simulated-process.ts';
@@ -64,7 +66,8 @@ export class CatcherSimulation {
     this.random = random;
     this.nature = randomNature(random);
     const { finalDepth, endpoints, losesAnswers, readStoreAway } = this.nature;
-    this.chain = new SimulatedChain({ chainId: CHAIN_ID, finalDepth }, random, () => Math.floor(time.real() / 1_000));
+    const chain = { chainId: CHAIN_ID, finalDepth, announced: () => this.announcedFalsely() };
+    this.chain = new SimulatedChain(chain, random, () => Math.floor(time.real() / 1_000));
     this.invariants = new CatcherInvariants(this.chain, { isTrue: this.nature.isTrue });
     const world = { random, time, faults, chain: this.chain };
     this.store = new SimulatedStore(world, (_stream, events, { position }) => {
@@ -153,6 +156,13 @@ export class CatcherSimulation {
   private mine(blocks: number): void {
     for (let left = blocks; left > 0; left -= 1) this.chain.extend(randomLogs(this.random));
     this.announce();
+  }
+
+  private announcedFalsely(): LogToMine[] {
+    const { random, nature, faults } = this;
+    if (!random.chance(nature.overstates)) return [];
+    faults.count('a bloom announces logs that are not there');
+    return randomLogs(random);
   }
 
   private mineEmpty(blocks: number): void {
@@ -267,7 +277,7 @@ export class CatcherSimulation {
   /** How what is stored differs from the chain in the end: what an endpoint still leaves out is stored once it is final. */
   private differences(): string[] {
     const { chain, invariants, nature, apps } = this;
-    const isLeftOut = nature.endpoints.some(({ lasting }) => lasting.some(isUntrue));
+    const isLeftOut = nature.endpoints.some(({ lasting, odd }) => mayLeaveOut(odd) || lasting.some(isUntrue));
     const end = isLeftOut ? (invariants.verification?.verified ?? 0) + 1 : Infinity;
     return Array.from(apps.registrations.byId.values()).flatMap(({ watchId, startBlock, firstBlock }) => {
       const observed = invariants.of(watchId);

@@ -14,6 +14,8 @@ interface Options {
   readonly chainId: number;
   /** How far the newest final block is behind the highest one that there was. */
   readonly finalDepth: number;
+  /** Logs that the next block has in its bloom only. */
+  readonly announced: () => readonly LogToMine[];
 }
 
 const NO_PARENT = `0x${'0'.repeat(64)}`;
@@ -82,7 +84,7 @@ export class SimulatedChain {
       hash,
       parentHash: parent?.header.hash ?? NO_PARENT,
       timestamp,
-      logsBloom: knownBloomOf(logs),
+      logsBloom: knownBloomOf([...logs, ...this.options.announced()]),
     };
     const transactions = Array.from({ length: Math.ceil(logs.length / LOGS_OF_TRANSACTION) }, () => random.hash());
     const mined = logs.map((log, logIndex) => {

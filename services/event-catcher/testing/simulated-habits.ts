@@ -1,5 +1,6 @@
 import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { CatcherFault, CatcherFaults } from './catcher-faults.ts';
+import { NOT_ODD, randomOddities, type Oddities } from './simulated-oddities.ts';
 import type { SimulatedTime } from './simulated-time.ts';
 
 /** What endpoints do wrong for a while, and how long that lasts at most. */
@@ -91,9 +92,9 @@ export interface EndpointNature {
   blocksMost: number;
   logsMost: number;
   hasBlockReceipts: boolean;
-  hasTimestamps: boolean;
   /** Whether it answers for blocks that left the chain. */
   keepsOrphans: boolean;
+  odd: Oddities;
 }
 
 /** Of one that takes no more, each call is made by itself in the end. */
@@ -107,9 +108,16 @@ export const HONEST: EndpointNature = {
   blocksMost: Infinity,
   logsMost: Infinity,
   hasBlockReceipts: true,
-  hasTimestamps: true,
   keepsOrphans: false,
+  odd: NOT_ODD,
 };
+
+/** They leave out no logs of whole blocks: without blooms that can be believed, nobody would find out. */
+export const withoutWithholding = (endpoint: EndpointNature): EndpointNature => ({
+  ...endpoint,
+  likelihoods: { ...endpoint.likelihoods, withholding: 0 },
+  lasting: endpoint.lasting.filter((habit) => habit !== 'withholding'),
+});
 
 /**
  * The endpoints of a seed. What no catcher can see through does not happen: logs of blocks that are left out in part, or
@@ -161,6 +169,6 @@ const randomBounds = (random: SeededRandom): Omit<EndpointNature, 'likelihoods' 
   blocksMost: random.chance(0.2) ? (random.pick([3, 20, 50, 100]) ?? 3) : Infinity,
   logsMost: random.chance(0.3) ? random.between(2, 40) : Infinity,
   hasBlockReceipts: random.chance(0.7),
-  hasTimestamps: random.chance(0.7),
   keepsOrphans: random.chance(0.5),
+  odd: randomOddities(random),
 });

@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { FollowSettings } from '../follow-chain/followed-chain.ts';
-import { HONEST, randomEndpoints, type EndpointNature, type Habit } from './simulated-habits.ts';
+import { HONEST, randomEndpoints, withoutWithholding, type EndpointNature, type Habit } from './simulated-habits.ts';
+import { mayLeaveOut } from './simulated-oddities.ts';
 import { CHAIN_ID } from './simulated-records.ts';
 
 /** What a seed is like. */
@@ -9,6 +10,8 @@ export interface CatcherNature {
   /** No fork goes as deep as this. */
   finalDepth: number;
   endpoints: readonly EndpointNature[];
+  /** How likely it is that the bloom of a block announces logs that are not there. */
+  overstates: number;
   /** Whether what endpoints give of logs is all that there is, so that progress can be true. */
   isTrue: boolean;
   /** How likely it is that a process is killed, at each place where it may be. */
@@ -27,7 +30,10 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
   const often = (most: number): number => (random.chance(0.5) ? random.next() * most : 0);
   const isDevelopment = random.chance(0.15);
   const finalDepth = random.pick([1, 3, 5, 12, 64, 64]) ?? 1;
-  const endpoints = isDevelopment ? [HONEST] : randomEndpoints(random);
+  const overstates = random.chance(0.1) ? random.next() * 0.3 : 0;
+  const anyEndpoints = isDevelopment ? [HONEST] : randomEndpoints(random);
+  const areBloomsTrue = overstates === 0 && anyEndpoints.every(({ odd }) => odd.hasBlooms);
+  const endpoints = areBloomsTrue ? anyEndpoints : anyEndpoints.map(withoutWithholding);
   return {
     settings: {
       chainId: CHAIN_ID,
@@ -42,8 +48,10 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
     },
     finalDepth,
     endpoints,
-    isTrue: endpoints.every(({ likelihoods, lasting }) =>
-      UNTRUE.every((habit) => (likelihoods[habit] ?? 0) === 0 && !lasting.includes(habit)),
+    overstates,
+    isTrue: endpoints.every(
+      ({ likelihoods, lasting, odd }) =>
+        !mayLeaveOut(odd) && UNTRUE.every((habit) => (likelihoods[habit] ?? 0) === 0 && !lasting.includes(habit)),
     ),
     killed: often(0.005),
     losesAnswers: often(0.05),

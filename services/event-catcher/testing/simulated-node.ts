@@ -11,6 +11,7 @@ import {
 import { OTHER_CHAIN_ID } from './other-chain.ts';
 import { tipOf, type Branch, type SimulatedBlock, type SimulatedChain } from './simulated-chain.ts';
 import type { EndpointNature, Episodes, EpisodesWorld } from './simulated-habits.ts';
+import { OddAnswers } from './simulated-oddities.ts';
 import { refuseBlocks, refuseLogs } from './simulated-refusals.ts';
 
 interface WireFilter {
@@ -31,13 +32,16 @@ export class SimulatedNode {
   private view: Branch = [];
   private branch: Branch | undefined;
   private behind = 0;
+  private readonly odd: OddAnswers;
 
   constructor(
     private readonly chain: SimulatedChain,
     private readonly world: EpisodesWorld,
     private readonly nature: EndpointNature,
     private readonly episodes: Episodes,
-  ) {}
+  ) {
+    this.odd = new OddAnswers(nature.odd, world.faults);
+  }
 
   settle(): void {
     this.branch = undefined;
@@ -138,7 +142,7 @@ export class SimulatedNode {
       episodes.count('denying');
       return null;
     }
-    const header = { ...toWireHeader(block.header), transactions: transactionsOf(block.logs) };
+    const header = this.odd.header({ ...toWireHeader(block.header), transactions: transactionsOf(block.logs) });
     if (!episodes.has('misnaming')) return header;
     episodes.count('misnaming');
     return { ...header, hash: random.hash() };
@@ -153,6 +157,7 @@ export class SimulatedNode {
   private logs({ address, topics, blockHash, fromBlock, toBlock }: WireFilter): unknown[] {
     const filter = { addresses: address ?? [], topics: topics?.[0] ?? [] };
     if (blockHash !== undefined) {
+      if (this.odd.ignoresBlockHash()) return this.given([tipOf(this.view)], filter, false);
       const block = this.find(this.chain.byHash.get(blockHash));
       if (!block) throw new RpcError(`block ${blockHash} not found`);
       return this.given([block], filter, true);
@@ -169,13 +174,14 @@ export class SimulatedNode {
     const { episodes, nature } = this;
     const { random, faults } = this.world;
     const all = blocks.flatMap((block) => block.logs.filter((log) => passes(log, filter)));
-    let logs = all;
+    let logs: readonly ChainLog[] = all;
     if (all.length > 0 && episodes.has('withholding')) {
       episodes.count('withholding');
       const part = random.pick([0, 0.5, 1]) ?? 0;
       const left = new Set(blocks.filter(() => random.chance(part)).map(({ header }) => header.number));
       logs = all.filter(({ blockNumber }) => left.has(blockNumber));
     }
+    logs = this.odd.cut(logs);
     if (logs.length > nature.logsMost) {
       faults.count('an endpoint refuses so many logs');
       throw refuseLogs(random, logs, nature.logsMost);
@@ -191,7 +197,7 @@ export class SimulatedNode {
       episodes.count('inventing');
       logs = [...logs, this.invented(block, last, filter)];
     }
-    return logs.map((log) => toWireLog(nature.hasTimestamps ? log : { ...log, blockTimestamp: undefined }));
+    return this.odd.logs(logs.map(toWireLog));
   }
 
   private invented({ header }: SimulatedBlock, last: ChainLog, { addresses, topics }: LogFilter): ChainLog {

@@ -24,9 +24,10 @@ const BY_ID = new Map(SIMULATED_WATCHES.map((watch) => [watch.watchId, watch]));
 
 const word = (value: number): string => `0x${value.toString(16).padStart(64, '0')}`;
 
-/** The logs of a block: often none, and mostly of one contract. */
+/** The logs of a block: often none, mostly of one contract, and now and then more than some endpoints return. */
 export const randomLogs = (random: SeededRandom): LogToMine[] => {
-  const count = random.chance(0.5) ? random.between(1, 4) : 0;
+  const few = random.chance(0.5) ? random.between(1, 4) : 0;
+  const count = random.chance(0.02) ? random.between(10, 50) : few;
   const isMixed = random.chance(0.1);
   const address = random.pick(CONTRACTS)?.toLowerCase() ?? '';
   return Array.from({ length: count }, () => ({

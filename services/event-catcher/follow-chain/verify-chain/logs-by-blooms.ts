@@ -54,7 +54,7 @@ export const logsByBlooms = async (
 /** An endpoint that leaves out logs of its index may still have their receipts. */
 const logsOfBlock = async (reader: ChainReader, header: BlockHeader, filter: LogFilter): Promise<ChainLog[]> => {
   try {
-    return await reader.logsOfBlock(header, filter);
+    return await reader.logsOfBlock(header, filter, { isAgain: true });
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     const receipts = await reader.receiptsOfBlock(header).catch(() => {
