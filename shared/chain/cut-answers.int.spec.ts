@@ -50,8 +50,8 @@ describe('an endpoint that returns so many logs at most, without a word about th
   const asked = (method: string) => node.asked.filter((one) => one === method).length;
 
   it.each([
-    ['in the middle of a block', [30, 30, 30, 30, 30], 3],
-    ['in the last block', [30, 30, 30, 30], 3],
+    ['in the middle of a block', [30, 30, 30, 30, 30], 2],
+    ['in the last block', [30, 30, 30, 30], 2],
     ['between two blocks', [50, 50, 50], 1],
     ['in the only block with logs', [0, 150, 0], 1],
     ['after the only block that it has logs of', [0, 100, 20], 1],

@@ -40,9 +40,11 @@ export const logsOfRange = async (
   }
 };
 
-/** What comes before the last block that it has logs of is answered in whole next. */
-const cutAnswer = ({ from }: BlockRange, logs: readonly ChainLog[], logsMax: number): RangeTooLarge => {
-  const blocks = Math.max(1, (logs.at(-1)?.blockNumber ?? from) - from);
+/** What comes before the last block that it has logs of is answered in whole next, or half, if it left out the first ones. */
+const cutAnswer = (range: BlockRange, logs: readonly ChainLog[], logsMax: number): RangeTooLarge => {
+  const { from } = range;
+  const before = (logs.at(-1)?.blockNumber ?? from) - from;
+  const blocks = Math.max(1, Math.min(before, Math.floor(blocksOf(range) / 2)));
   return new RangeTooLarge(`it returns ${String(logsMax)} logs at most`, { blocks, of: 'logs', logsMax });
 };
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
+import { RpcError, toWireHeader, toWireReceipt } from '../testing/wire-forms.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING, bloomOf } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
@@ -78,6 +78,18 @@ describe('a bloom that announces logs that are not there', () => {
     await expect(reader.logsOfBlock(other, FILTER)).rejects.toThrow('logs that the bloom announces');
     lie({ eth_getLogs: [] });
     await expect(reader.logsOfBlock(other, FILTER)).rejects.toThrow('logs that the bloom announces');
+    expect(reader.usesBlooms).toBe(true);
+  });
+
+  it('is believed where it accounts for a log without a transaction', async () => {
+    const [ofTransaction] = chain.logs.filter(({ blockHash }) => blockHash === right.hash);
+    if (!ofTransaction) throw new Error('there is a log');
+    const transactions = [ofTransaction.txHash];
+    lie({
+      eth_getBlockByHash: { ...toWireHeader(right), transactions },
+      eth_getBlockReceipts: [toWireReceipt([ofTransaction], ofTransaction.txHash)],
+    });
+    expect((await reader.receiptsOfBlock(right)).logs).toEqual([ofTransaction]);
     expect(reader.usesBlooms).toBe(true);
   });
 

@@ -23,9 +23,19 @@ export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfL
   // Some chains have logs that the block's bloom omits (Polygon's state syncs).
   if (block.logsBloom === BLOOM_OF_EVERYTHING || isPartOfBloom(block.logsBloom, bloomOf(receipts.logs)))
     return receipts;
-  const { logs } = await logsByHash(endpoint, block, ANY).catch(() => ({ logs: undefined }));
-  const isAgreed = logs !== undefined && placesOf(logs) === placesOf(receipts.logs);
-  throw isAgreed ? new OverstatedBloom(BLOOM_MISMATCH) : new InvalidAnswer(BLOOM_MISMATCH);
+  const { logs } = await logsByHash(endpoint, block, ANY).catch(unlessAnswered);
+  const ofTransactions = logs?.filter(({ txHash }) => receipts.txHashes.has(txHash));
+  if (!logs || !ofTransactions || placesOf(ofTransactions) !== placesOf(receipts.logs))
+    throw new InvalidAnswer(BLOOM_MISMATCH);
+  // It may account for logs without a transaction.
+  if (isPartOfBloom(block.logsBloom, bloomOf(logs))) return receipts;
+  throw new OverstatedBloom(BLOOM_MISMATCH);
+};
+
+/** Receipts alone prove nothing. */
+const unlessAnswered = (error: unknown): { logs: undefined } => {
+  if (error instanceof NoAnswer || error instanceof InvalidAnswer) return { logs: undefined };
+  throw error;
 };
 
 const placesOf = (logs: readonly ChainLog[]): string =>
