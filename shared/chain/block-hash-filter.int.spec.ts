@@ -99,7 +99,10 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     node.lie = (method, truth) => {
       if (method === 'eth_getCode') return '0x0';
       if (method !== 'eth_getLogs') return truth;
-      const logs = (truth as Record<string, unknown>[]).map((log) => ({ ...log, blockNumber: Number(log['blockNumber']) }));
+      const logs = (truth as Record<string, unknown>[]).map((log) => ({
+        ...log,
+        blockNumber: Number(log['blockNumber']),
+      }));
       return [...logs, ...logs];
     };
     node.respond = (response, honest) => response.end(honest.replaceAll(/"id":(\d+)/g, '"id":"$1"'));

@@ -97,9 +97,7 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   async logsOfBlock(block: BlockOfLogs, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]> {
-    const logs = await this.askOfBlock('logs', block, (endpoint, usable) =>
-      logsOfBlock(endpoint, usable, filter, how),
-    );
+    const logs = await this.askOfBlock('logs', block, (endpoint, usable) => logsOfBlock(endpoint, usable, filter, how));
     this.compareWithBloom(block, logs);
     return logs;
   }

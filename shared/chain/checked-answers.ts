@@ -36,7 +36,8 @@ export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   return { ...header, logsBloom: isUsable ? bloom : BLOOM_OF_EVERYTHING };
 };
 
-const isNothing = (gasUsed: unknown): boolean => gasUsed === 0 || (typeof gasUsed === 'string' && /^0x0*$/i.test(gasUsed));
+const isNothing = (gasUsed: unknown): boolean =>
+  gasUsed === 0 || (typeof gasUsed === 'string' && /^0x0*$/i.test(gasUsed));
 
 /** @throws InvalidAnswer with this message if there is no value */
 const required = <Value>(value: Value | undefined, message: string): Value => {

@@ -54,7 +54,9 @@ describe('logs that are asked for again', () => {
   });
 
   it('are not those of an endpoint whose logs have another hash of the last block than its header', async () => {
-    lie(0, (logs) => logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(63)}${String(log['blockNumber']).slice(-1)}` })));
+    lie(0, (logs) =>
+      logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(63)}${String(log['blockNumber']).slice(-1)}` })),
+    );
     expect(await again()).toEqual({ logs: chain.logs, disputed: [], endpoints: 2 });
     expect(askedForLogs()).toEqual([1, 1, 1]);
   });

@@ -16,11 +16,7 @@ export interface LogsByHash {
  * `eth_getLogs` of a block by its hash. Not every node takes one: some refuse it, and some answer with other blocks. Those are asked
  * for the block's number, and in the same batch for the header of that number, which must be this block's.
  */
-export const logsByHash = async (
-  endpoint: JsonRpcEndpoint,
-  block: Block,
-  filter: LogFilter,
-): Promise<LogsByHash> => {
+export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
   if (!endpoint.takesBlockHash) return logsByNumber(endpoint, block, filter);
   try {
     const { answers } = await askLogs(endpoint, block, filter);

@@ -32,8 +32,7 @@ describe('a provider that returns so many logs at most, without a word about the
   const follow = async (maxima: readonly number[]) => {
     for (const [at, most] of maxima.entries()) {
       const node = nodes[at];
-      if (node)
-        node.lie = (method, truth) => (method === 'eth_getLogs' ? (truth as unknown[]).slice(0, most) : truth);
+      if (node) node.lie = (method, truth) => (method === 'eth_getLogs' ? (truth as unknown[]).slice(0, most) : truth);
     }
     const urls = nodes.slice(0, maxima.length).map(({ url }) => url);
     reader = new JsonRpcChainReader(follower.chain.chainId, urls, LIMITS);

@@ -90,7 +90,9 @@ describe('the only provider of a chain', () => {
       'answer with the newest block for the hash of another one',
       () =>
         follower.chain.logs
-          .filter(({ blockHash, topics }) => blockHash === follower.chain.tip.hash && topics[0] === transferWatch.topic0)
+          .filter(
+            ({ blockHash, topics }) => blockHash === follower.chain.tip.hash && topics[0] === transferWatch.topic0,
+          )
           .map(toWireLog),
     ],
   ])('may %s', async (_, instead) => {
