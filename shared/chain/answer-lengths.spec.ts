@@ -4,7 +4,11 @@ import { AnswerLengths } from './answer-lengths.ts';
 describe('the lengths of answers', () => {
   const received = (lengths: readonly number[], isAgain = false) => {
     const known = new AnswerLengths();
-    return lengths.map((length) => known.received(length, isAgain));
+    return lengths.map((length) => {
+      const found = known.received(length, isAgain);
+      if (found === 'perhaps') known.wasWhole(length);
+      return found;
+    });
   };
 
   it('tell that none was cut that is shorter than another one, or has a few logs', () => {
@@ -21,6 +25,11 @@ describe('the lengths of answers', () => {
     const found = received(Array.from({ length: 1_000 }, () => 50));
     expect(found.filter((one) => one === 'perhaps')).toHaveLength(10);
     expect(found.slice(0, 5)).toEqual(['perhaps', 'perhaps', 'whole', 'perhaps', 'whole']);
+  });
+
+  it('tell it of all that are asked for at the same time, as long as none was found to be whole', () => {
+    const known = new AnswerLengths();
+    expect([1, 2, 3, 4].map(() => known.received(50))).toEqual(['perhaps', 'perhaps', 'perhaps', 'perhaps']);
   });
 
   it('tell it each time of what is read for the last time, if none was longer', () => {

@@ -10,8 +10,8 @@ export class AnswerLengths {
   private longest = 0;
   /** The most logs that it returns, once an answer was found to be cut. */
   private most: number | undefined;
-  /** How often there was an answer of a length that may be cut. */
-  private readonly times = new Map<number, number>();
+  /** How many answers of a length that may be cut were whole, or taken for that. */
+  private readonly whole = new Map<number, number>();
 
   /**
    * Takes note of an answer. `perhaps` is to be found out: of answers of one length for the first one, the second, the fourth and so on,
@@ -25,10 +25,16 @@ export class AnswerLengths {
     if (length < CUT_LEAST) return 'whole';
     if (length === this.most) return 'cut';
     if (!isLongest && !isRound(length)) return 'whole';
-    const nth = (this.times.get(length) ?? 0) + 1;
-    this.times.set(length, nth);
+    const nth = (this.whole.get(length) ?? 0) + 1;
     const isPowerOfTwo = (nth & (nth - 1)) === 0;
-    return isPowerOfTwo || (isAgain && isLongest) ? 'perhaps' : 'whole';
+    if (isPowerOfTwo || (isAgain && isLongest)) return 'perhaps';
+    this.wasWhole(length);
+    return 'whole';
+  }
+
+  /** An answer that may have been cut was found to be whole. Until then, others of its length that were asked for meanwhile may be cut. */
+  wasWhole(length: number): void {
+    this.whole.set(length, (this.whole.get(length) ?? 0) + 1);
   }
 
   /** An answer of this length was found to be cut. */

@@ -23,9 +23,11 @@ export const cutOfRange = async (
   for (const { filter, logs } of answers) {
     const found = endpoint.rangeLengths.received(logs.length, isAgain);
     if (found === 'whole') continue;
-    if (found === 'perhaps' && !(await hasMore(endpoint, range, filter, logs))) continue;
-    endpoint.rangeLengths.cut(logs.length);
-    return logs.length;
+    if (found === 'cut' || (await hasMore(endpoint, range, { filter, logs }, isAgain))) {
+      endpoint.rangeLengths.cut(logs.length);
+      return logs.length;
+    }
+    endpoint.rangeLengths.wasWhole(logs.length);
   }
   return undefined;
 };
@@ -41,8 +43,9 @@ export const leftOutOfBlock = async (
   for (const { filter, logs } of answers) {
     if (endpoint.blockLengths.received(logs.length, isAgain) === 'whole') continue;
     const checked = checkLogs(logs, { ...filter, from: block.number, to: block.number });
-    const more = await moreByReceipts(endpoint, block, filter, checked);
+    const more = await moreByReceipts(endpoint, block, { filter, logs: checked }, isAgain);
     if (more.length > 0) endpoint.blockLengths.cut(logs.length);
+    else endpoint.blockLengths.wasWhole(logs.length);
     leftOut.push(...more);
   }
   return leftOut;
@@ -55,8 +58,8 @@ export const leftOutOfBlock = async (
 const hasMore = async (
   endpoint: JsonRpcEndpoint,
   range: BlockRange,
-  filter: LogFilter,
-  answer: readonly unknown[],
+  { filter, logs: answer }: AnsweredFilter,
+  isAgain: boolean,
 ): Promise<boolean> => {
   const logs = checkLogs(answer, { ...filter, ...range });
   const [first, last] = [logs[0], logs.at(-1)];
@@ -75,17 +78,20 @@ const hasMore = async (
     if (again.size > before.length) return true;
   }
   const block = { number: first.blockNumber, hash: first.blockHash };
-  return isOneBlock && (await moreByReceipts(endpoint, block, filter, logs)).length > 0;
+  return isOneBlock && (await moreByReceipts(endpoint, block, { filter, logs }, isAgain)).length > 0;
 };
 
 const placeOf = ({ blockHash, logIndex }: ChainLog): string => `${blockHash}/${String(logIndex)}`;
 
-/** Returns the logs of a block that only its receipts have; none where the endpoint has no receipts that can be read. */
+/**
+ * Returns the logs of a block that only its receipts have; none where the endpoint has no receipts that can be read. Where it fails
+ * to give them, the logs are taken as they are, unless they are read for the last time.
+ */
 const moreByReceipts = async (
   endpoint: JsonRpcEndpoint,
   block: Block,
-  filter: LogFilter,
-  logs: readonly ChainLog[],
+  { filter, logs }: { filter: LogFilter; logs: readonly ChainLog[] },
+  isAgain: boolean,
 ): Promise<ChainLog[]> => {
   const known = new Set(logs.map(placeOf));
   try {
@@ -93,8 +99,8 @@ const moreByReceipts = async (
     const receipts = await receiptsOfBlock(endpoint, { ...block, logsBloom: BLOOM_OF_EVERYTHING });
     return receipts.logs.filter((log) => passes(log, filter) && !known.has(placeOf(log)));
   } catch (error) {
-    if (!hasNoReceipts(error)) throw error;
-    return [];
+    if (hasNoReceipts(error) || (error instanceof NoAnswer && !isAgain)) return [];
+    throw error;
   }
 };
 
