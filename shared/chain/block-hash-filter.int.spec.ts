@@ -57,6 +57,14 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     expect(askedForLogs()).toBe(before + 1);
   });
 
+  it('is asked by its number where it answers with a block without logs, and the bloom announces some', async () => {
+    given(() => []);
+    expect(await dataOf()).toEqual([1, 2]);
+    const before = askedForLogs();
+    expect(await dataOf()).toEqual([1, 2]);
+    expect(askedForLogs()).toBe(before + 1);
+  });
+
   it('is asked by its hash again where it failed for a moment', async () => {
     refusing('Internal error', -32_603);
     expect(await dataOf()).toEqual([1, 2]);

@@ -4,6 +4,8 @@ import { blockByNumber, headerOfNumber } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { askLogs, type AnsweredFilter } from './log-requests.ts';
 
+const ANY: LogFilter = { addresses: [], topics: [] };
+
 type Block = Pick<BlockHeader, 'hash' | 'number'>;
 
 /** The logs of a block, and the answers that they were in. */
@@ -30,6 +32,29 @@ export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter
     // A node that fails for a moment takes it the next time.
     if (isOther || OF_PARAMETERS.test(error.message)) endpoint.takesBlockHash = false;
     return found;
+  }
+};
+
+/**
+ * The logs of a block, if they are as expected: by its hash, or else by its number, since a node that ignores the hash may have
+ * answered with a block without logs.
+ */
+export const expectedLogs = async (
+  endpoint: JsonRpcEndpoint,
+  block: Block,
+  isExpected: (logs: readonly ChainLog[]) => boolean,
+): Promise<ChainLog[] | undefined> => {
+  try {
+    const { logs } = await logsByHash(endpoint, block, ANY);
+    if (isExpected(logs)) return logs;
+    if (!endpoint.takesBlockHash) return undefined;
+    const byNumber = await logsByNumber(endpoint, block, ANY);
+    if (!isExpected(byNumber.logs)) return undefined;
+    endpoint.takesBlockHash = false;
+    return byNumber.logs;
+  } catch (error) {
+    if (error instanceof NoAnswer || error instanceof InvalidAnswer) return undefined;
+    throw error;
   }
 };
 

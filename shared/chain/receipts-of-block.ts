@@ -1,18 +1,16 @@
 import type { RpcCall } from './answer-limits.ts';
 import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
-import type { BlockOfLogs, ChainLog, LogFilter, ReceiptLogs } from './chain-reader.ts';
+import type { BlockOfLogs, ChainLog, ReceiptLogs } from './chain-reader.ts';
 import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
-import { logsByHash } from './logs-by-hash.ts';
+import { expectedLogs } from './logs-by-hash.ts';
 
 /**
  * The header's bloom has bits of no log: `eth_getLogs` of the whole block and the receipts of all of its transactions say the same, and
  * do not account for it.
  */
 export class OverstatedBloom extends InvalidAnswer {}
-
-const ANY: LogFilter = { addresses: [], topics: [] };
 
 /**
  * The logs of a block by `eth_getBlockReceipts`, or by the receipts one by one.
@@ -23,19 +21,15 @@ export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfL
   // Some chains have logs that the block's bloom omits (Polygon's state syncs).
   if (block.logsBloom === BLOOM_OF_EVERYTHING || isPartOfBloom(block.logsBloom, bloomOf(receipts.logs)))
     return receipts;
-  const { logs } = await logsByHash(endpoint, block, ANY).catch(unlessAnswered);
-  const ofTransactions = logs?.filter(({ txHash }) => receipts.txHashes.has(txHash));
-  if (!logs || !ofTransactions || placesOf(ofTransactions) !== placesOf(receipts.logs))
-    throw new InvalidAnswer(BLOOM_MISMATCH);
+  const logs = await expectedLogs(endpoint, block, (all) => {
+    const ofTransactions = all.filter(({ txHash }) => receipts.txHashes.has(txHash));
+    return placesOf(ofTransactions) === placesOf(receipts.logs);
+  });
+  // Receipts alone prove nothing.
+  if (!logs) throw new InvalidAnswer(BLOOM_MISMATCH);
   // It may account for logs without a transaction.
   if (isPartOfBloom(block.logsBloom, bloomOf(logs))) return receipts;
   throw new OverstatedBloom(BLOOM_MISMATCH);
-};
-
-/** Receipts alone prove nothing. */
-const unlessAnswered = (error: unknown): { logs: undefined } => {
-  if (error instanceof NoAnswer || error instanceof InvalidAnswer) return { logs: undefined };
-  throw error;
 };
 
 const placesOf = (logs: readonly ChainLog[]): string =>
