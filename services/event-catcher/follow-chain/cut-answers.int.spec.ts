@@ -59,6 +59,8 @@ describe('a provider that returns so many logs at most, without a word about the
     await follower.expectChain();
     await follower.verified();
     await follower.expectChain();
+    const origins = (await follower.changes()).map(({ data }) => data.Origin);
+    expect(new Set(origins)).toEqual(new Set(['backfill']));
   });
 
   it('loses nothing of more than 8,000 logs', async () => {
