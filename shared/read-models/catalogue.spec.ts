@@ -10,7 +10,7 @@ describe('the catalogue of read models', () => {
       ['apps-v4', ['apps-v4']],
       ['history-v3', ['history-v3', 'history-heads-v3']],
       ['watches-v5', ['watches-v5']],
-      ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
+      ['chain-events-v5', ['chain-events-v5', 'chain-event-counts-v5']],
       ['chains-v4', ['chain-asides', 'chains-v2', 'chain-verifications']],
       ['transactions-v2', ['transactions-v2']],
       ['reservations-v1', ['reservations-v1']],
@@ -31,7 +31,7 @@ describe('the catalogue of read models', () => {
         ],
       ],
       ['watches-v5', [['chainId', 'contractAddress'], ['isRemoved']]],
-      ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
+      ['chain-events-v5', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
         'transactions-v2',
         [

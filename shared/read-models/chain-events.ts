@@ -44,17 +44,17 @@ const search: SearchIndex<ChainEventDocument> = {
 
 /** Records of contract events, in chain order per contract, and their counts. A reverted record is kept and marked. */
 export const chainEventsModel = readModel({
-  name: 'chain-events-v4',
+  name: 'chain-events-v5',
   collections: {
     // Stored first: the count never includes an event that its record does not have yet.
     record: {
-      name: 'chain-events-v4',
+      name: 'chain-events-v5',
       document: recordDocument,
       indexes: [['ContractAddress', 'observedPosition', 'BlockNumber']],
       search,
       derived: { Id: logIdOf, EventName: eventNameOf },
     },
-    count: { name: 'chain-event-counts-v4', document: countDocument, indexes: [] },
+    count: { name: 'chain-event-counts-v5', document: countDocument, indexes: [] },
   },
   // `ChainAdvanced` changes no document. It is followed so that the checkpoint reaches its position at once: whoever
   // reads finalized records waits for that.

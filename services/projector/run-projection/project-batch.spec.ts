@@ -323,35 +323,35 @@ describe('a projector of consecutive batches', () => {
     await projector.flush();
     expect(calls).toEqual([
       ...[
-        ['chain-event-counts-v4', 1],
-        ['chain-events-v4', 1],
+        ['chain-event-counts-v5', 1],
+        ['chain-events-v5', 1],
       ],
       [
         3,
         [
-          ['chain-events-v4', true],
-          ['chain-event-counts-v4', true],
+          ['chain-events-v5', true],
+          ['chain-event-counts-v5', true],
         ],
       ],
       // Pending documents are not loaded again.
       [
         4,
         [
-          ['chain-events-v4', false],
-          ['chain-event-counts-v4', false],
+          ['chain-events-v5', false],
+          ['chain-event-counts-v5', false],
         ],
       ],
       // A second reversal changes nothing, so no document is pending for the next batch.
       [5, []],
       ...[
-        ['chain-event-counts-v4', 1],
-        ['chain-events-v4', 1],
+        ['chain-event-counts-v5', 1],
+        ['chain-events-v5', 1],
       ],
       [
         6,
         [
-          ['chain-events-v4', false],
-          ['chain-event-counts-v4', false],
+          ['chain-events-v5', false],
+          ['chain-event-counts-v5', false],
         ],
       ],
     ]);

@@ -84,8 +84,8 @@ describe('the comparison of read models and topics with the event store', () => 
     await derive();
     await engines.eventStore.append(contract, 2, [observed(3)]);
     expect(await found(engines)).toEqual([
-      expect.stringMatching(/^chain-events-v4: .*:000003:/),
-      expect.stringMatching(/^chain-event-counts-v4: /),
+      expect.stringMatching(/^chain-events-v5: .*:000003:/),
+      expect.stringMatching(/^chain-event-counts-v5: /),
       expect.stringMatching(/^annals.chain-events.v1: eip155:2484/),
     ]);
   });
