@@ -55,6 +55,13 @@ const makeThing = route({
 /** More than one address may leave unread. */
 const LONGEST = 40 * 1_024 * 1_024;
 
+let held = Promise.withResolvers<undefined>();
+/** Lets the answers go about the thing `held`, which wait for this. */
+export const letGo = (): void => {
+  held.resolve(undefined);
+  held = Promise.withResolvers();
+};
+
 let made = 0;
 const used = new Set<string>();
 
@@ -65,6 +72,7 @@ class ThingsHttp {
     if (params.id === 'broken') throw new Error('the secret cause');
     if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
     if (params.id === 'slow') await pause(200);
+    if (params.id === 'held') await held.promise;
     if (params.id === 'longest') return { id: 'x'.repeat(LONGEST), take: query.take };
     return { id: params.id, take: query.take };
   }
