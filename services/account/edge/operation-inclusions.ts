@@ -8,8 +8,11 @@ import type { OperationInclusion } from './operations-chain.ts';
 const ACCOUNT_DEPLOYED = '0xd51a9c61267aa6196961883ecf5ff2da6619c37dac0fa92122513fb32c032d2d';
 /** `UserOperationRevertReason(bytes32 indexed, address indexed, uint256, bytes)` */
 const USER_OPERATION_REVERT_REASON = '0x1c4fada7374c0a9ee8841fc38afe82932dc0f8e69012e927f061a8bae611a201';
+/** `PostOpRevertReason(bytes32 indexed, address indexed, uint256, bytes)`: then the call is undone, and its own reason with it. */
+const POST_OP_REVERT_REASON = '0xf62676f440ff169a3a9afdbf812e89e7f95975ee8e5c31214ffdef631c5f4792';
+const REVERT_REASONS = [USER_OPERATION_REVERT_REASON, POST_OP_REVERT_REASON];
 
-export const INCLUSION_TOPICS = [USER_OPERATION_EVENT, ACCOUNT_DEPLOYED, USER_OPERATION_REVERT_REASON];
+export const INCLUSION_TOPICS = [USER_OPERATION_EVENT, ACCOUNT_DEPLOYED, ...REVERT_REASONS];
 
 const WORD_DIGITS = 64;
 
@@ -19,10 +22,10 @@ export const inclusionsOf = (logs: readonly ChainLog[]): OperationInclusion[] =>
   const deployed = new Set<string>();
   const reasons = new Map<string, string>();
   for (const log of logs) {
-    const [event, userOpHash = '', sender = '', paymaster = ''] = log.topics;
+    const [event = '', userOpHash = '', sender = '', paymaster = ''] = log.topics;
     const key = `${log.txHash} ${userOpHash}`;
     if (event === ACCOUNT_DEPLOYED) deployed.add(key);
-    else if (event === USER_OPERATION_REVERT_REASON) reasons.set(key, revertReason(log));
+    else if (REVERT_REASONS.includes(event)) reasons.set(key, revertReason(log));
     else {
       inclusions.push({
         userOpHash,
