@@ -13,7 +13,8 @@ const ABI = JSON.stringify([
   { type: 'event', name: 'Tick', anonymous: false, inputs: [{ name: 'n', type: 'uint256', indexed: false }] },
 ]);
 const EVENTS_PER_TRANSACTION = 10_000;
-const GAS = '0x1c9c380';
+/** Less than a transaction may have since Osaka. */
+const GAS = '0xf42400';
 /** More than are needed for a block to be final on the local chain. */
 const BLOCKS_UNTIL_FINAL = '0x100';
 
