@@ -61,7 +61,7 @@ describe('estimates that take all gas that they may', () => {
   };
 
   it(
-    'slow sends down by no more than twice, and are refused once a caller has used up the minute',
+    'slow sends down by no more than twice, and are refused once a caller has used up the minute, at full size',
     async () => {
       await slowestSends(5);
       const without = await slowestSends(SECONDS);
@@ -78,9 +78,10 @@ describe('estimates that take all gas that they may', () => {
         `p99 of sends ${without.toFixed(0)} ms, under ${String(A_SECOND)} hostile estimates a second ${under.toFixed(0)} ms; ` +
           `estimates: ${String(count(200))} answered, ${String(count(429))} refused, ${String(count(503))} too late\n`,
       );
-      expect(count(429)).toBeGreaterThan(0);
       expect(count(200) + count(429) + count(503)).toBe(statuses.length);
-      if (isFullSize) expect(under).toBeLessThan(2 * without);
+      if (!isFullSize) return;
+      expect(count(429)).toBeGreaterThan(0);
+      expect(under).toBeLessThan(2 * without);
     },
     (3 * SECONDS + 60) * 1_000,
   );
