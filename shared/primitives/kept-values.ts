@@ -33,3 +33,19 @@ export class KeptValues<Value> {
     this.kept.delete(key);
   }
 }
+
+/** Returns the answer that is kept, or is awaited already; else asks for it. One that fails is not kept. */
+export const keptOrAsked = <Answer>(
+  kept: KeptValues<Promise<Answer>>,
+  key: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer> => {
+  const known = kept.get(key);
+  if (known) return known;
+  const asked = ask();
+  kept.set(key, asked);
+  asked.catch(() => {
+    kept.delete(key);
+  });
+  return asked;
+};

@@ -1,4 +1,4 @@
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
+import { keptOrAsked, KeptValues } from '../../../shared/primitives/kept-values.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import { askChain } from './operation-drafts.ts';
@@ -26,10 +26,7 @@ export class Deposits {
     clock: ConstructorParameters<typeof KeptValues>[0],
   ) {
     this.kept = new KeptValues(clock, { max: CHAINS_MAX, keptMs: KEPT_MS });
-    this.now = () => clock.elapsed();
   }
-
-  private readonly now: () => number;
 
   /** Half a second old at most, but for what was reserved here. */
   async of(chain: ServedChain, paymaster: string): Promise<{ wei: bigint; reservedWei: bigint }> {
@@ -40,14 +37,7 @@ export class Deposits {
 
   private look(chain: ServedChain, paymaster: string): Promise<Looked> {
     const key = `${String(chain.settings.chainId)}/${paymaster}`;
-    const kept = this.kept.get(key);
-    if (kept) return kept;
-    const asked = this.ask(chain, paymaster);
-    this.kept.set(key, asked, this.now());
-    asked.catch(() => {
-      this.kept.delete(key);
-    });
-    return asked;
+    return keptOrAsked(this.kept, key, () => this.ask(chain, paymaster));
   }
 
   private async ask(chain: ServedChain, paymaster: string): Promise<Looked> {

@@ -9,7 +9,7 @@ import { NoAnswer, type CallOutcome, type RpcFault } from '../../../shared/chain
 import { JsonRpcEndpoints, type EndpointLimits } from '../../../shared/chain/json-rpc-endpoints.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
+import { keptOrAsked, KeptValues } from '../../../shared/primitives/kept-values.ts';
 import { ACCOUNT_RUNTIME_CODE } from '../domain/account-proxy-code.ts';
 import type { ForkRules } from '../domain/fork-rules.ts';
 import { failedOperationOf } from '../domain/revert-reason.ts';
@@ -128,14 +128,9 @@ export class JsonRpcOperationsChain implements OperationsChain {
   }
 
   forkRules(): Promise<ForkRules> {
-    const kept = this.rules.get('');
-    if (kept) return kept;
-    const asked = this.endpoints.ask('the fork', async (endpoint) => rulesShownBy(await endpoint.tryCall(FORK_PROBES)));
-    this.rules.set('', asked, systemClock.elapsed());
-    asked.catch(() => {
-      this.rules.delete('');
-    });
-    return asked;
+    return keptOrAsked(this.rules, '', () =>
+      this.endpoints.ask('the fork', async (endpoint) => rulesShownBy(await endpoint.tryCall(FORK_PROBES))),
+    );
   }
 
   async dataFee(data: string): Promise<DataFee> {
