@@ -60,12 +60,7 @@ export class RateLimits {
 
   /** Counts bytes that a caller has stored on this day. @throws Refusal rate_limited */
   async countBytes(key: string, bytes: number): Promise<void> {
-    const status = await this.count('storedBytes', key, bytes);
-    if (!status?.exceeded) return;
-    const allowed = `${String(status.points)} bytes in ${String(status.windowSeconds)} s`;
-    throw new Refusal('rate_limited', `what one caller may store is used up: ${allowed}`, {
-      retryAfter: Math.max(1, status.resetSeconds),
-    });
+    refuseUsedUp(await this.count('storedBytes', key, bytes), 'store', 'bytes');
   }
 
   /** Like `count`, but only tells whether another request would exceed the limit. */
@@ -79,6 +74,15 @@ export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
   if (!status?.exceeded) return;
   const { points, windowSeconds, resetSeconds } = status;
   throw limited(`${String(points)} per ${String(windowSeconds)} s`, Math.max(1, resetSeconds));
+};
+
+/** Refuses a caller who has used up what it `may` do, counted in a unit. @throws Refusal rate_limited */
+export const refuseUsedUp = (status: RateLimitStatus | undefined, may: string, unit: string): void => {
+  if (!status?.exceeded) return;
+  const allowed = `${String(status.points)} ${unit} in ${String(status.windowSeconds)} s`;
+  throw new Refusal('rate_limited', `what one caller may ${may} is used up: ${allowed}`, {
+    retryAfter: Math.max(1, status.resetSeconds),
+  });
 };
 
 /** Returns how many there may be at a time; `Infinity` if limits are off. */

@@ -6,7 +6,7 @@ import { transactionGasMax, type ForkRules } from '../domain/fork-rules.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { NO_DATA_FEE, type DataFee } from '../edge/data-fees.ts';
-import type { OperationsBlock, OperationsChain } from '../edge/operations-chain.ts';
+import { highestTip, type OperationsBlock, type OperationsChain } from '../edge/operations-chain.ts';
 import { BundleAssignments } from './bundle-assignments.ts';
 import { BundleSending } from './bundle-sending.ts';
 import { bundleFeeCap, bundleFees, gasLimitOf } from './bundle-terms.ts';
@@ -158,11 +158,8 @@ export class Bundles implements BundleWork {
   private async lookAtBlock(): Promise<void> {
     if (!this.hasNewBlock) return;
     const { chain, executors } = this.options;
-    const [accounts, { suggested, paid }] = await Promise.all([
-      chain.accounts(executors.map(({ address }) => address)),
-      chain.tips(),
-    ]);
-    this.tipMax = paid > suggested ? paid : suggested;
+    const [accounts, tips] = await Promise.all([chain.accounts(executors.map(({ address }) => address)), chain.tips()]);
+    this.tipMax = highestTip(tips);
     for (const [at, executor] of executors.entries()) executor.wei = accounts[at]?.wei ?? 0n;
     this.hasNewBlock = false;
   }

@@ -1,5 +1,4 @@
-import type { RateLimits } from '../../../shared/edge/rate-limits.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { refuseUsedUp, type RateLimits } from '../../../shared/edge/rate-limits.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import { QuerySlots } from '../../../shared/read-store/query-slots.ts';
@@ -70,20 +69,11 @@ export class CountedSimulations {
     { caller, requests }: { caller: string; requests: readonly SimulationRequest[] },
     simulate: Simulations['ask'],
   ): Promise<{ simulations: Simulation[]; gas: number }> {
-    await this.requireBudget(caller);
+    refuseUsedUp(await this.limits.peek('simulatedGas', caller), 'have simulated', 'gas');
     const simulations = await simulate(requests);
     const gas = Number(gasOf(requests, simulations, chain.settings.entryPoint));
     await this.limits.count('simulatedGas', caller, gas);
     return { simulations, gas };
-  }
-
-  private async requireBudget(caller: string): Promise<void> {
-    const status = await this.limits.peek('simulatedGas', caller);
-    if (!status?.exceeded) return;
-    const allowed = `${String(status.points)} gas in ${String(status.windowSeconds)} s`;
-    throw new Refusal('rate_limited', `what one caller may have simulated is used up: ${allowed}`, {
-      retryAfter: Math.max(1, status.resetSeconds),
-    });
   }
 }
 

@@ -91,8 +91,8 @@ export class GasEstimator {
       execution?.succeeded === true && execution.gasUsed === plenty.gasUsed;
     if (callGasLimit < CALL_GAS_MAX) {
       if (check && same(executionOf(check))) return callGasLimit;
-      if (request.isOverridden) return (await this.searchExecution(request, callGasLimit, same)) ?? CALL_GAS_MAX;
       const limit = await this.searchExecution(request, callGasLimit, same);
+      if (request.isOverridden) return limit ?? CALL_GAS_MAX;
       // What differs right below the maximum depends on the gas that there is: then success alone counts.
       if (limit !== undefined && limit < CALL_GAS_MAX / 2n) return withMargin(limit);
     }

@@ -91,6 +91,9 @@ export interface Tips {
   paid: bigint;
 }
 
+/** Returns the most that anybody has a reason to pay. */
+export const highestTip = ({ suggested, paid }: Tips): bigint => (paid > suggested ? paid : suggested);
+
 export interface SendAnswer {
   outcome: SendOutcome;
   /** What the node said, in one line; empty where it took it. */

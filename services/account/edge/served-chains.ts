@@ -9,7 +9,7 @@ import { preparedChainFold, type PreparedChain } from '../domain/prepared-chain.
 import type { UserOperation } from '../domain/user-operation.ts';
 import { GasEstimator, type Simulations } from './gas-estimator.ts';
 import { GatheredRequests } from './gathered-requests.ts';
-import type { AccountState, OperationsBlock, OperationsChain } from './operations-chain.ts';
+import { highestTip, type AccountState, type OperationsBlock, type OperationsChain } from './operations-chain.ts';
 
 /** How long an answer on the head, and the tip that a node suggests, is used. */
 const HEAD_KEPT_MS = 250;
@@ -91,9 +91,12 @@ export class ServedChain {
     return gas + (wei + price - 1n) / price;
   }
 
-  /** `preVerificationGas`, and more than the fee for data is now: until the operation is sent it may rise. @throws ChainUnavailable */
-  async preVerificationGas(operation: UserOperation): Promise<bigint> {
-    const [{ rules }, dataFeeGas] = await Promise.all([this.now(), this.dataFeeGas(operation)]);
+  /**
+   * `preVerificationGas`, and more than the fee for data is now: until the operation is sent it may rise.
+   * @param known what `dataFeeGas` has answered for the operation. @throws ChainUnavailable
+   */
+  async preVerificationGas(operation: UserOperation, known?: bigint): Promise<bigint> {
+    const [{ rules }, dataFeeGas] = await Promise.all([this.now(), known ?? this.dataFeeGas(operation)]);
     return preVerificationGas(operation, rules) + (dataFeeGas * DATA_FEE_MARGIN_PERCENT) / 100n;
   }
 
@@ -111,12 +114,8 @@ export class ServedChain {
 
   private async ask(): Promise<ChainNow> {
     const { operations } = this;
-    const [head, { suggested, paid }, rules] = await Promise.all([
-      operations.head(),
-      operations.tips(),
-      operations.forkRules(),
-    ]);
-    return { head, tip: suggested, tipMax: paid > suggested ? paid : suggested, rules };
+    const [head, tips, rules] = await Promise.all([operations.head(), operations.tips(), operations.forkRules()]);
+    return { head, tip: tips.suggested, tipMax: highestTip(tips), rules };
   }
 }
 

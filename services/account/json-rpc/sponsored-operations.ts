@@ -92,9 +92,10 @@ export class SponsoredOperations {
     const verificationGasLimit = asked === 0n ? needed.paymasterVerificationGasLimit : asked;
     const operation = { ...given, paymaster: { ...stub, verificationGasLimit } };
     // The client may have asked the node later than we did.
-    const limits = { ...needed, preVerificationGas: await chain.preVerificationGas(operation) };
+    const dataFeeGas = await chain.dataFeeGas(operation);
+    const limits = { ...needed, preVerificationGas: await chain.preVerificationGas(operation, dataFeeGas) };
     if (ruleOf(operation, limits, now) && ruleOf(operation, limits, await chain.askAnew())) throw refusedBy('gas');
-    const fault = faultOfBounds(operation, { ...now, dataFeeGas: await chain.dataFeeGas(operation) });
+    const fault = faultOfBounds(operation, { ...now, dataFeeGas });
     if (fault !== undefined) throw invalidParams(fault);
     // With the limits and fees that are paid for. Its signature is not made yet.
     const [simulation] = await this.simulations.ofSend(chain, holderKey(caller), [{ operation }]);

@@ -45,9 +45,9 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
 
   constructor(
     @Inject(SETTINGS) private readonly settings: MethodSettings,
-    @Inject(READ_STORE) readonly readStore: ReadStore,
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly health: Health,
-    readonly transactor: Transactor,
+    private readonly transactor: Transactor,
     private readonly served: ServedChains,
     private readonly conditions: ChainConditions,
   ) {
@@ -100,8 +100,9 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
     const key = String(chainId);
     const kept = this.kept.get(key);
     if (kept) return kept;
-    const asked = areHeldUp(this, chainId, executors);
-    this.kept.set(key, asked, this.transactor.clock.elapsed());
+    const { readStore, transactor } = this;
+    const asked = areHeldUp({ readStore, transactor }, chainId, executors);
+    this.kept.set(key, asked);
     return asked;
   }
 
