@@ -63,7 +63,7 @@ const following = (store: EventStore, filter: EventFilter | undefined) => {
 describe('a cluster of EventStoreDB', () => {
   it('is read at its leader, also by a client that is given the address of a follower that is behind', async () => {
     const stream = aStream();
-    const { position } = await (await connect(left.url)).append(stream, -1, [anEvent()]);
+    const { position } = await appendConfirmed(await connect(left.url), stream, -1, [anEvent()]);
     const store = await connect(right.url);
     expect(await store.read(stream)).toHaveLength(1);
     expect(await store.head()).toBe(position);
@@ -72,9 +72,9 @@ describe('a cluster of EventStoreDB', () => {
 
   it('is never read at a former leader', async () => {
     const [store, stream] = [await connect(left.url), aStream()];
-    await store.append(stream, -1, [anEvent()]);
+    await appendConfirmed(store, stream, -1, [anEvent()]);
     elect(right, left);
-    await (await connect(right.url)).append(stream, 0, [anEvent()]);
+    await appendConfirmed(await connect(right.url), stream, 0, [anEvent()]);
     expect(await read(store, stream)).toHaveLength(2);
     await appendConfirmed(store, stream, 1, [anEvent()]);
     expect(await store.read(stream)).toHaveLength(3);
@@ -122,7 +122,7 @@ describe('a cluster of EventStoreDB', () => {
   it('stays available without its former leader when the URL names the other nodes', async () => {
     const at = [left, right].map(({ port }) => `127.0.0.1:${String(port)}`).join(',');
     const [store, stream] = [await connect(`esdb://${at}?tls=false`), aStream()];
-    await store.append(stream, -1, [anEvent()]);
+    await appendConfirmed(store, stream, -1, [anEvent()]);
     elect(right, left);
     await left.close();
     await appendConfirmed(store, stream, 0, [anEvent()]);
