@@ -24,7 +24,7 @@ describe('the newest state of a chain', () => {
     new JsonRpcLatestState(
       CHAIN_ID,
       nodes.map(({ url }) => url),
-      { withinMs: 500 },
+      { withinMs: 2_000 },
     );
 
   it('runs code: returns the word that it returned, and names the gas that it may use', async () => {
