@@ -67,6 +67,15 @@ describe('the connections of a service', () => {
     expect(new Set(statusesIn(connection.received()))).toEqual(new Set(['200']));
   });
 
+  it('say for how long they are kept without a request, so that no client sends one on a connection that is just closed', async () => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    connection.write(GET);
+    await eventually(() => statusesIn(connection.received()).length === 1, 10_000, 'it must be answered');
+    connection.reset();
+    expect(connection.received()).toMatch(/\r\nConnection: keep-alive\r\nKeep-Alive: timeout=72\r\n/i);
+  });
+
   hasOtherAddress('are cut, and no more are taken, when an address sends very many requests at once', async () => {
     const { service } = await start({ address: { points: 300, seconds: 60 } });
     const idle = rawConnection(service.url, OTHER_ADDRESS);

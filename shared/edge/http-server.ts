@@ -203,8 +203,9 @@ const finishAnswers = (server: FastifyInstance, { positions, traffic, logger }: 
   server.addHook('onSend', (request, reply, payload, done) => {
     if (payload instanceof Readable) beginInTime(payload, request, reply, logger);
     else request.deadline?.end();
-    // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer.
-    if (!traffic.closing && !request.isLast) reply.removeHeader('connection');
+    // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer. Node does not
+    // tell how long a connection is kept where that header was removed, so that it stays if nothing has set it.
+    if (reply.hasHeader('connection') && !traffic.closing && !request.isLast) reply.removeHeader('connection');
     if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));
     if (!request.callerIsKnown || reply.statusCode >= 500) {
       done(null, payload);
