@@ -16,7 +16,7 @@ import { signOperation } from './signed-operation.ts';
 
 const GWEI = 10n ** 9n;
 const ETHER = 10n ** 18n;
-const HAPPENS_WITHIN_MS = 20_000;
+const HAPPENS_WITHIN_MS = 60_000;
 const BUSY = 503;
 
 export interface RpcAnswer {

@@ -26,7 +26,7 @@ import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
 import { sendFaults } from './send-faults.ts';
 
 const ETHER = 10n ** 18n;
-const HAPPENS_WITHIN_MS = 20_000;
+const HAPPENS_WITHIN_MS = 60_000;
 const ORIGIN = 'https://app.example';
 /** Refuses nothing. */
 export const ALLOWS_ALL: SponsorshipPolicy = {
