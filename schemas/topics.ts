@@ -45,7 +45,7 @@ export const topics = {
     name: 'annals.contracts.v1',
     partitions: 3,
     retentionMs: null,
-    events: ['ContractRegistered', 'WatchExtended', 'WatchPaused', 'WatchResumed', 'WatchRemoved'],
+    events: ['ContractRegistered', 'WatchExtended', 'WatchShortened', 'WatchPaused', 'WatchResumed', 'WatchRemoved'],
   },
   chainEvents: {
     name: 'annals.chain-events.v1',

@@ -3,6 +3,7 @@ import { appEvents } from './app-events.ts';
 import { bundlerEvents } from './bundler-events.ts';
 import {
   asideEvents,
+  chainAcceptanceEvents,
   chainEvents,
   chainProgressEvents,
   chainVerificationEvents,
@@ -50,6 +51,7 @@ export const eventCatalogue = {
   ...chainProgressEvents,
   ...asideEvents,
   ...chainVerificationEvents,
+  ...chainAcceptanceEvents,
   ...vaultEvents,
 } satisfies Record<string, EventDefinition>;
 export type EventType = keyof typeof eventCatalogue;

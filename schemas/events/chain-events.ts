@@ -60,6 +60,10 @@ export const windowBlock = z.object({
 });
 export type WindowBlock = z.infer<typeof windowBlock>;
 
+/** Why blocks are not read, and since when. */
+export const blocksGap = z.object({ reason: z.string(), since: isoTime });
+export type BlocksGap = z.infer<typeof blocksGap>;
+
 /** Blocks of some watches still to be read: `next`…`to`, inclusive. `from` is where the watch or its extension began. */
 export const backfillRange = z.object({
   watchIds: z.array(z.string()).min(1),
@@ -68,6 +72,8 @@ export const backfillRange = z.object({
   to: blockNumber,
   /** Whether the watches are live at its end; `false` for an extension backwards of watches that are live already. */
   joins: z.boolean(),
+  /** Absent but for blocks that no provider gives: they are tried again now and then, and hold up nothing. */
+  gap: blocksGap.exactOptional(),
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
 /** As it was stored up to version 3: each had one watch. */
@@ -96,6 +102,11 @@ export const chainProgressEvents = {
       finalized: blockNumber,
       /** Consecutive, linked by parent hash, oldest first, never empty. */
       window: z.array(windowBlock).min(1),
+      /**
+       * Some of the final blocks before the window, oldest first, fewer the older they are: they tell how far back a chain that
+       * gives up final blocks is another one. Absent while there is none.
+       */
+      anchors: z.array(z.object({ number: blockNumber, hash })).exactOptional(),
       /** The ranges that are not read yet, but for those that are set aside. A watch without a joining range is live. */
       backfills: z.array(backfillRange),
       /** The position up to which registrations are included. */
@@ -137,9 +148,26 @@ export const chainVerificationEvents = {
       behind: z.array(z.object({ watchIds: z.array(z.string()).min(1), next: blockNumber })),
       /** Ranges that are to be read again because somebody wanted it: `next`…`to`, inclusive. Absent where there is none. */
       replays: z.array(z.object({ watchId: z.string(), next: blockNumber, to: blockNumber })).exactOptional(),
+      /**
+       * Blocks `next`…`to` that are not verified although later ones are: they could not be read. They are verified once they have
+       * been. Absent where there are none.
+       */
+      skipped: z
+        .array(z.object({ watchIds: z.array(z.string()).min(1), next: blockNumber, to: blockNumber }))
+        .exactOptional(),
       /** The position up to which registrations are included. */
       watchesUpTo: z.int().nonnegative(),
     }),
   ),
 };
 export type ChainVerificationEvent = EventOf<typeof chainVerificationEvents>;
+
+/** Stream `chain-<chainId>-accepted`; only the newest event is kept. */
+export const chainAcceptanceEvents = {
+  /**
+   * The operator knows that the chain gave up this block, which was the newest final one here: what was stored of it and of the
+   * blocks around it is reverted, as far as it is gone, and what the chain says now is read.
+   */
+  FinalBlockGivenUp: event(1, z.object({ chainId, number: blockNumber, hash })),
+};
+export type ChainAcceptanceEvent = EventOf<typeof chainAcceptanceEvents>;

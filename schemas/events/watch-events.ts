@@ -41,8 +41,8 @@ const claimingUser = z
 /** Stream `watch-<watchId>`. */
 export const watchEvents = {
   /**
-   * Stored once for each claim on the watch. The first one creates the watch; one after the last claim was dropped goes on
-   * where it stopped.
+   * Stored once for each claim on the watch, and again where it is to begin elsewhere. The first one creates the watch; one after
+   * the last claim was dropped goes on where it stopped.
    */
   ContractRegistered: event(
     1,
@@ -57,6 +57,8 @@ export const watchEvents = {
       topic0: hash.nullable(),
       fragment: eventFragment,
       startBlock: blockNumber,
+      /** From where on the claimant wants it, where that is not the start block of the watch. */
+      askedBlock: blockNumber.exactOptional(),
       appId: z.string(),
       userId: claimingUser,
       /** The chain's head then: what is read of the blocks up to it is the backfill of the watch. */
@@ -67,6 +69,8 @@ export const watchEvents = {
   ),
   /** The watch now begins earlier. */
   WatchExtended: event(1, aboutWatch.extend({ startBlock: blockNumber })),
+  /** The watch now begins later: nobody wants the blocks before. What is stored of them stays. */
+  WatchShortened: event(1, aboutWatch.extend({ startBlock: blockNumber })),
   /** Nothing more is read for the watch, until it is resumed. */
   WatchPaused: event(1, aboutWatch.extend({ reason: pauseReason })),
   WatchResumed: event(

@@ -255,12 +255,12 @@ export const eventExamples: Example = {
     headBlock: 7,
   },
   WatchExtended: { ...watch, startBlock: 0 },
+  WatchShortened: { ...watch, startBlock: 5 },
   WatchPaused: { ...watch, reason: 'app' as const },
   WatchResumed: { ...watch, isUnbounded: false },
   WatchReplayRequested: { ...watch, fromBlock: 1, toBlock: 7 },
   WatchRemoved: { ...watch, appId: 'app_0123456789abcdefghjkmnpqrs', userId: null },
-  ChainEventObserved: observed,
-  ChainEventReverted: observed,
+  ...{ ChainEventObserved: observed, ChainEventReverted: observed },
   FollowerReplaced: { chainId: 2484 },
   ChainAdvanced: {
     chainId: 2484,
@@ -274,4 +274,5 @@ export const eventExamples: Example = {
   VaultIdentified: { vaultId: 'vlt_0123456789abcdefghjkmnpqrs' },
   VaultKeyDestroyed: { keyId: 'token-signing-0001' },
   ChainVerified: { chainId: 2484, verified: 7, behind: [], watchesUpTo: 0 },
+  FinalBlockGivenUp: { chainId: 2484, number: 7, hash: hash('b') },
 };

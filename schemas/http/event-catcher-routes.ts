@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { address, blockNumber, chainId, contractInput, hash, hashInput, isoTime } from '../values.ts';
-import { watchedProxy } from '../events/watch-events.ts';
+import { blockNumber, chainId, contractInput, hashInput } from '../values.ts';
 import { eventRecord, recordStatus } from './event-record.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 import { route } from './route.ts';
+import { blockGap, watchedContract, watchStatus } from './watched-contract.ts';
 
 const eventCatcher = { service: 'event-catcher', appTokens: true } as const;
 /** Every route with a token takes connection tokens, too: their signers claim, list, query and stop as themselves. */
@@ -28,28 +28,14 @@ const watchParams = z.object({ id: z.string().max(64) });
 
 const count = z.int().nonnegative();
 
-export const watchState = z.enum(['backfilling', 'live', 'paused', 'failed']);
-
-export type WatchState = z.infer<typeof watchState>;
-
-export const watchedContract = z.object({
-  id: z.string(),
-  chainId,
-  contractAddress: address,
-  eventName: z.string(),
-  eventSignature: z.string().describe('canonical: no names, no space after commas, indexed kept'),
-  topic0: hash.nullable().describe('null: an anonymous event, matched by layout'),
-  startBlock: blockNumber,
-  proxy: watchedProxy.nullable().describe('what the contract ran when it was registered; null: no proxy that is known'),
-  state: watchState,
-  createdAt: isoTime,
-});
-export type WatchedContract = z.infer<typeof watchedContract>;
-
 const onlyTried = 'only with dryRun';
 
 export const registeredContract = watchedContract.extend({
   warnings: z.array(z.string()).optional(),
+  gaps: z
+    .array(blockGap.omit({ since: true }))
+    .optional()
+    .describe(`${onlyTried}: blocks that no provider of the chain gives`),
   sample: z
     .array(
       eventRecord.pick({
@@ -96,32 +82,6 @@ export const eventPage = z.object({
   next: z.string().nullable().describe('the cursor of the next page; null on the last page'),
 });
 export type EventPage = z.infer<typeof eventPage>;
-
-export const watchStatus = z.object({
-  id: z.string(),
-  chainId,
-  contractAddress: address,
-  eventName: z.string(),
-  state: watchState,
-  startBlock: blockNumber,
-  currentBlockNumber: blockNumber.describe('every block up to this one has been read, except for the gaps'),
-  headBlock: blockNumber.nullable().describe('null until the chain was read, as in the members below'),
-  finalizedBlock: blockNumber.nullable(),
-  lagBlocks: z.int().nullable(),
-  lagSeconds: z.int().nullable().describe('age of the newest block of the chain that was read'),
-  eventsTotal: count.describe('records that are not reverted'),
-  eventsPerSecond: z.number().describe('of the backfill'),
-  etaSeconds: z.int().nullable().describe('time until the watch is live; null when unknown'),
-  verifiedBlock: blockNumber
-    .nullable()
-    .describe(
-      'every block from the start block to this one was read once more when it was final, and what was stored compared with ' +
-        'it; null: none yet',
-    ),
-  lastError: z.string().nullable().describe('why it has failed, or was paused, or that its chain stands still'),
-  gaps: z.array(z.object({ from: blockNumber, to: blockNumber })).describe('blocks still to be read, inclusive'),
-});
-export type WatchStatus = z.infer<typeof watchStatus>;
 
 /** Every route of the event catcher. */
 export const eventCatcherRoutes = {

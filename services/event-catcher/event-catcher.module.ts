@@ -96,6 +96,7 @@ export const startEventCatcher = async (
     settings: chain,
     reader: new JsonRpcChainReader(chain.chainId, chain.rpcUrls, {
       bloom: chain.bloom,
+      ...(chain.finality === 'safe' && { finalName: chain.finality }),
       onFalseBloom: (what) => {
         logger.warn({ chainId: chain.chainId }, `${what}: ${BLOOMS_GIVEN_UP}`);
       },

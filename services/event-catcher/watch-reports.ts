@@ -1,5 +1,5 @@
 import { CATCHERS_KIND, catcherAnnouncement } from '../../schemas/announcements.ts';
-import type { WatchedContract, WatchStatus } from '../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContract, WatchStatus } from '../../schemas/http/watched-contract.ts';
 import { Members } from '../../shared/cluster/members.ts';
 import { Projections } from '../../shared/edge/projections.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
@@ -25,7 +25,7 @@ export type ReportedWatch = Pick<
   WatchedContract,
   'id' | 'chainId' | 'contractAddress' | 'eventName' | 'eventSignature' | 'state' | 'startBlock'
 > &
-  Pick<WatchStatus, 'currentBlockNumber' | 'headBlock'>;
+  Pick<WatchStatus, 'currentBlockNumber' | 'headBlock' | 'gaps'>;
 
 /** This process follows no chain. */
 const here = {
@@ -68,12 +68,14 @@ export class WatchReports {
         if (!chains.has(watch.chainId)) chains.set(watch.chainId, await this.models.chain(watch.chainId));
         const chain = await this.models.withAsideOf(chains.get(watch.chainId), [watch.id]);
         const { id, chainId, contractAddress, eventName, eventSignature, startBlock } = watch;
+        const { currentBlockNumber, gaps } = progressOf(watch, chain);
         reported.push({
           ...{ id, chainId, contractAddress, eventName, eventSignature },
           state: watchAnswer(watch, chain, this.follower).state,
           startBlock,
-          currentBlockNumber: progressOf(watch, chain).currentBlockNumber,
+          currentBlockNumber,
           headBlock: chain?.head ?? null,
+          gaps,
         });
       }
       if (found.length < WATCHES_AT_ONCE) return reported;

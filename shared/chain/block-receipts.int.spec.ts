@@ -14,7 +14,7 @@ const ADDRESS = `0x${'a1'.repeat(20)}`;
 const TOPIC = `0x${'01'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
 const ANY = { addresses: [], topics: [] };
-const LIMITS = { withinMs: 2_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
 const aLog = (data: number, address = ADDRESS) => ({
   address,
   topics: [TOPIC],

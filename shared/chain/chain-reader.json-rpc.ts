@@ -15,7 +15,14 @@ import {
 } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { askProxy } from './eip-1967.ts';
-import { askHead, askHeadAndFinalized, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
+import {
+  askHead,
+  askHeadAndFinalized,
+  askHeaderByHash,
+  askHeaders,
+  quantity,
+  type FinalName,
+} from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { together } from './logs-again.ts';
@@ -32,6 +39,8 @@ const ASKED_AGAIN = 2;
 export interface ChainReaderOptions extends EndpointLimits {
   /** `false` where headers' blooms are not those of the blocks' logs. */
   bloom?: boolean | undefined;
+  /** By which name the chain's newest final block is asked for. */
+  finalName?: FinalName;
   /** Called once, when a block is found whose bloom is not that of its logs, with what is wrong with it. */
   onFalseBloom?: (what: string) => void;
 }
@@ -40,6 +49,7 @@ export interface ChainReaderOptions extends EndpointLimits {
 export class JsonRpcChainReader implements ChainReader {
   private readonly endpoints: JsonRpcEndpoints;
   private readonly onFalseBloom: (what: string) => void;
+  private readonly finalName: FinalName;
   private areBloomsUsed: boolean;
   private newestFinalized: BlockHeader | undefined;
   private wasFinalizedAskedFor = false;
@@ -47,8 +57,9 @@ export class JsonRpcChainReader implements ChainReader {
   constructor(
     readonly chainId: number,
     urls: readonly string[],
-    { bloom = true, onFalseBloom = () => undefined, ...limits }: ChainReaderOptions = {},
+    { bloom = true, finalName = 'finalized', onFalseBloom = () => undefined, ...limits }: ChainReaderOptions = {},
   ) {
+    this.finalName = finalName;
     this.endpoints = new JsonRpcEndpoints(chainId, urls, limits);
     this.areBloomsUsed = bloom;
     this.onFalseBloom = onFalseBloom;
@@ -61,7 +72,7 @@ export class JsonRpcChainReader implements ChainReader {
   async headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
     let isContradicted = false;
     const read = async (endpoint: JsonRpcEndpoint) => {
-      const found = await askHeadAndFinalized(endpoint, this.chainId);
+      const found = await askHeadAndFinalized(endpoint, this.chainId, this.finalName);
       const { number, hash } = found.finalized ?? {};
       if (number === this.newestFinalized?.number && hash !== this.newestFinalized?.hash) {
         isContradicted = true;
@@ -83,6 +94,10 @@ export class JsonRpcChainReader implements ChainReader {
       all.map(({ finalized }) => finalized),
     );
     return { head: this.withUsableBloom(found.head), finalized: this.newestFinalized };
+  }
+
+  forgetFinalized(): void {
+    this.newestFinalized = undefined;
   }
 
   async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {

@@ -97,6 +97,10 @@ export class MemoryChain implements ChainReader {
     return Promise.resolve({ head, finalized });
   }
 
+  forgetFinalized(): void {
+    this.calls.push('forgetFinalized');
+  }
+
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
     this.calls.push('headersByNumber');
     return Promise.resolve(numbers.map((number) => this.canonical[number]?.header));

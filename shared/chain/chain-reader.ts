@@ -71,6 +71,24 @@ export class ChainUnavailable extends Error {
 export class FinalizedContradicted extends ChainUnavailable {}
 
 /**
+ * No provider gives the logs of some blocks, and at least one refuses them though it answers other requests: it has pruned them
+ * (EIP-4444), or says why in words that nobody knows.
+ */
+export class BlocksRefused extends ChainUnavailable {
+  constructor(
+    message: string,
+    readonly refusal: {
+      /** What each provider said. */
+      readonly reason: string;
+      /** Whether every provider says that it does not have them any more. */
+      readonly isForGood: boolean;
+    },
+  ) {
+    super(message);
+  }
+}
+
+/**
  * The range has too many blocks for the provider, or too many logs for this program. The caller asks for fewer blocks.
  */
 export class RangeTooLarge extends Error {
@@ -109,9 +127,11 @@ export interface ChainReader {
   /**
    * `eth_getBlockByNumber` of `latest` and `finalized`, in one batch. The finalized block is never newer than the head, and
    * never older than it was before, unless that one is newer than the head; `undefined` where the chain has no such block, or its
-   * providers do not know the name.
+   * providers do not know the name. It may be the `safe` block instead.
    */
   headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }>;
+  /** Another block may be in the place of the finalized one from now on: an operator knows that the chain gave it up. */
+  forgetFinalized(): void;
   /**
    * `eth_getBlockByNumber`, batched, in the requested order; `undefined` for blocks that the provider does not have.
    */
@@ -127,7 +147,7 @@ export interface ChainReader {
   /**
    * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`:
    * a provider that does not have that block yet would silently omit logs. An answer of so many logs that it may have been cut is
-   * compared with others to its first and last blocks. @throws RangeTooLarge, also if it was cut
+   * compared with others to its first and last blocks. @throws RangeTooLarge, also if it was cut; BlocksRefused
    */
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]>;
   /**

@@ -10,7 +10,7 @@ import { ChainUnavailable, FinalizedContradicted } from './chain-reader.ts';
 import { LOCAL_FINAL_DEPTH } from './local-chain-process.ts';
 
 const CHAIN_ID = 2484;
-const LIMITS = { withinMs: 2_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
 const DEPTH = 3;
 
 describe('the finalized block', () => {

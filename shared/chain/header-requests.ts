@@ -51,12 +51,16 @@ export const askHeaderByHash = async (endpoint: JsonRpcEndpoint, hash: string): 
   return header;
 };
 
+/** By which name the newest final block is asked for. */
+export type FinalName = 'finalized' | 'safe';
+
 /** No block after the head is final. */
 export const askHeadAndFinalized = async (
   endpoint: JsonRpcEndpoint,
   chainId: number,
+  name: FinalName = 'finalized',
 ): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> => {
-  const { head, other: finalized } = await askWithHead(endpoint, chainId, blockByName('finalized'));
+  const { head, other: finalized } = await askWithHead(endpoint, chainId, blockByName(name));
   const header = isUnknownName(finalized, endpoint) ? undefined : checkHeader(resultOf(finalized));
   return { head, finalized: header && (await finalUpTo(endpoint, head, header)) };
 };
@@ -141,7 +145,7 @@ const ODD_REFUSALS_MAX = 12;
 /** JSON-RPC's invalid parameters, EIP-1474's missing resource, and the unknown block of the Engine API, which Nethermind uses. */
 const UNKNOWN_CODES: readonly (number | undefined)[] = [-32_602, -32_001, -39_001];
 const UNKNOWN_NAME =
-  /(finalized|\btag|block ?(number|tag|parameter))\b.{0,60}\b(not (found|supported|valid|known)|unsupported|unknown|invalid)|(unknown|invalid|unsupported|unexpected) (variant|block|argument|tag|value|quantity|params?)|0x prefix|prefixed with \W?0x/i;
+  /(finalized|\bsafe|\btag|block ?(number|tag|parameter))\b.{0,60}\b(not (found|supported|valid|known)|unsupported|unknown|invalid)|(unknown|invalid|unsupported|unexpected) (variant|block|argument|tag|value|quantity|params?)|0x prefix|prefixed with \W?0x/i;
 
 const saysUnknownName = (error: RpcFault): boolean => {
   const { code, message } = error;

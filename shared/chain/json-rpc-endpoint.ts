@@ -16,7 +16,8 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 
   constructor(
-    readonly why: Refusal | { kind: 'too-slow' },
+    /** `failed`: it said nothing that can be read, as a gateway whose node is away; not a refusal. */
+    readonly why: Refusal | { kind: 'too-slow' } | { kind: 'failed' },
     message: string,
   ) {
     super(message);
@@ -51,8 +52,8 @@ const BATCH_CALLS_MAX = 100;
 const FILTER_ITEMS_MAX = 1_000;
 /** In UTF-16 units. Nodes take 2 to 5 MB in one request; one call may be larger. */
 const BATCH_LENGTH_MAX = 1_500_000;
-/** A request that would have to wait longer for its place is not made. */
-const WAIT_MAX_MS = 5_000;
+/** A request that would have to wait longer for its place is not made, nor one again that the endpoint wants later than that. */
+export const WAIT_MAX_MS = 5_000;
 /** The part of a refusal that is read. Patterns take quadratic time on a text that is made for it. */
 const REFUSAL_MAX = 2_000;
 
@@ -60,7 +61,7 @@ const REFUSAL_MAX = 2_000;
 export class JsonRpcEndpoint {
   readonly address: EndpointAddress;
   /** How many addresses, or topics, a request of logs may have. */
-  filterItemsMax = FILTER_ITEMS_MAX;
+  readonly filterItemsLimit = new LearnedLimit(FILTER_ITEMS_MAX);
   /** How many blocks it takes in a request of logs, whatever is asked about them. */
   readonly rangeLimit = new LearnedLimit(Number.MAX_SAFE_INTEGER);
   /** Of logs of ranges, and of single blocks by their hashes. */
@@ -73,7 +74,7 @@ export class JsonRpcEndpoint {
   head: Pick<BlockHeader, 'number' | 'timestamp'> | undefined;
   /** How often in a row it has refused the finalized block in words that nobody knows. */
   finalizedRefusals = 0;
-  private callsMax = BATCH_CALLS_MAX;
+  private readonly callsLimit = new LearnedLimit(BATCH_CALLS_MAX);
   private calls = 0;
 
   constructor(
@@ -123,12 +124,13 @@ export class JsonRpcEndpoint {
     const answered: Envelope[] = [];
     const written = calls.map((call) => ({ ...call, text: JSON.stringify(call.params) }));
     while (answered.length < calls.length) {
-      const batch = this.batchOf(written.slice(answered.length, answered.length + this.callsMax));
+      const batch = this.batchOf(written.slice(answered.length, answered.length + this.callsLimit.value));
       try {
         answered.push(...(await this.request(batch, may)));
+        this.callsLimit.answered(batch.length);
       } catch (error) {
         if (batch.length === 1 || !(error instanceof NoAnswer && error.why.kind === 'no-batch')) throw error;
-        this.callsMax = Math.floor(batch.length / 2);
+        this.callsLimit.refused(batch.length);
       }
     }
     return answered;
@@ -166,19 +168,14 @@ export class JsonRpcEndpoint {
       const isOfOneCall = may.errors && ids.has(id) && !(requests.length > 1 && refusal.why.kind === 'no-batch');
       if (!isOfOneCall) throw refusal;
     }
-    this.rate.answered();
+    this.rate.answered(performance.now());
     const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]));
     return requests.map(({ id, method }) => {
       const envelope = byId.get(id);
       if (envelope?.error == null && envelope?.result === undefined)
-        throw new NoAnswer({ kind: 'other' }, `no answer to ${method}`);
+        throw new NoAnswer({ kind: 'failed' }, `no answer to ${method}`);
       return envelope;
     });
-  }
-
-  /** Whether a request that is made now waits for its place, if it has to, and not for long. */
-  get takesRequestsSoon(): boolean {
-    return this.rate.waitMs(performance.now()) <= WAIT_MAX_MS;
   }
 
   private async waitForPlace(): Promise<void> {
@@ -211,15 +208,17 @@ export class JsonRpcEndpoint {
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
       if (late.aborted) throw new NoAnswer({ kind: 'too-slow' }, `no answer within ${String(this.withinMs)} ms`);
-      throw new NoAnswer({ kind: 'other' }, this.address.redact(textOfCause(error)));
+      throw new NoAnswer({ kind: 'failed' }, this.address.redact(textOfCause(error)));
     }
   }
 
   private failure(error: unknown, { status, headers }: Response, asked: BlockRange | undefined): NoAnswer {
     const codes = { ...codesOf(error), httpStatus: status, retryAfterMs: retryAfterMs(headers.get('retry-after')) };
     const { why, message } = this.refusal(error, codes, asked);
-    const isTooSlow = why.kind === 'other' && TIMEOUT_STATUS.has(status);
-    return new NoAnswer(isTooSlow ? { kind: 'too-slow' } : why, `HTTP ${String(status)} ${message}`);
+    const text = `HTTP ${String(status)} ${message}`;
+    if (why.kind !== 'other') return new NoAnswer(why, text);
+    const hasFailed = status >= SERVER_ERROR && typeof error === 'string';
+    return new NoAnswer(TIMEOUT_STATUS.has(status) ? { kind: 'too-slow' } : hasFailed ? { kind: 'failed' } : why, text);
   }
 
   private refusal(error: unknown, codes: RefusalCodes, asked: BlockRange | undefined): NoAnswer {
@@ -228,11 +227,12 @@ export class JsonRpcEndpoint {
   }
 
   private fail(message: string): never {
-    throw new NoAnswer({ kind: 'other' }, message);
+    throw new NoAnswer({ kind: 'failed' }, message);
   }
 }
 
 const CONTENT_TOO_LARGE = 413;
+const SERVER_ERROR = 500;
 /** Sent by the endpoint, by a gateway before it, and by Cloudflare. */
 const TIMEOUT_STATUS = new Set([408, 504, 524]);
 

@@ -1,9 +1,11 @@
-import { ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { askChainId, askHead, requireChainId } from './header-requests.ts';
 import { blocksOf, type BlockRange } from './suggested-range.ts';
-import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
+import { JsonRpcEndpoint, NoAnswer, WAIT_MAX_MS } from './json-rpc-endpoint.ts';
+import { PerhapsTooLarge, RefusesBlocks } from './refused-blocks.ts';
+import type { Refusal } from './rpc-refusals.ts';
 
 const ANSWERS_WITHIN_MS = 15_000;
 /** How long an endpoint that failed or returned invalid data is tried last, the first time. */
@@ -39,7 +41,11 @@ interface EndpointState {
 interface Failures {
   messages: string[];
   tooLarge: RangeTooLarge | undefined;
+  perhapsTooLarge: RangeTooLarge | undefined;
   withoutState: number;
+  /** How many refuse the blocks, and how many of these say that they have pruned them. */
+  refused: number;
+  pruned: number;
   /** Whether one of them will take a request soon. */
   isAskedAgain: boolean;
 }
@@ -76,7 +82,7 @@ export class JsonRpcEndpoints {
     this.closing.abort();
   }
 
-  /** @throws ChainUnavailable, RangeTooLarge, StateUnavailable */
+  /** @throws ChainUnavailable, BlocksRefused, RangeTooLarge, StateUnavailable */
   async ask<Validated>(
     what: string,
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
@@ -98,7 +104,10 @@ export class JsonRpcEndpoints {
     this.compareNowAndThen();
     const subject = `${what} of chain ${String(this.chainId)}`;
     for (let attempt = 1; ; attempt += 1) {
-      const failures: Failures = { messages: [], tooLarge: undefined, withoutState: 0, isAskedAgain: false };
+      const failures: Failures = {
+        ...{ messages: [], tooLarge: undefined, perhapsTooLarge: undefined, isAskedAgain: false },
+        ...{ withoutState: 0, refused: 0, pruned: 0 },
+      };
       const answers: Validated[] = [];
       for (const state of this.inOrder()) {
         // It may be silent, and would take as long as it may each time.
@@ -113,14 +122,23 @@ export class JsonRpcEndpoints {
           this.note(error, state, failures);
         }
       }
-      const { messages, tooLarge, withoutState, isAskedAgain } = failures;
+      const { messages, tooLarge, perhapsTooLarge, withoutState, isAskedAgain } = failures;
       const message = `${subject}: ${messages.join('; ')}`;
       if (isAny(answers) && (answers.length === enough || !tooLarge)) return answers;
-      if (tooLarge) throw new RangeTooLarge(message, tooLarge.suggested);
+      const smaller = tooLarge ?? perhapsTooLarge;
+      if (smaller) throw new RangeTooLarge(message, smaller.suggested);
       if (withoutState === this.endpoints.length) throw new StateUnavailable(message);
       // The next attempt waits for its place.
-      if (!isAskedAgain || attempt === ATTEMPTS_MAX) throw new ChainUnavailable(message);
+      if (!isAskedAgain || attempt === ATTEMPTS_MAX) throw this.noneOf(message, failures);
     }
+  }
+
+  private noneOf(message: string, { messages, refused, pruned }: Failures): ChainUnavailable {
+    if (refused === 0) return new ChainUnavailable(message);
+    return new BlocksRefused(message, {
+      reason: messages.join('; '),
+      isForGood: pruned === this.endpoints.length,
+    });
   }
 
   private inOrder(): EndpointState[] {
@@ -154,10 +172,17 @@ export class JsonRpcEndpoints {
   /** @throws what is not about this endpoint */
   private note(error: unknown, state: EndpointState, failures: Failures): void {
     const { endpoint, name } = state;
-    if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
+    // Others are asked first from now on, in case the endpoint is at fault.
+    const isUnclear = error instanceof PerhapsTooLarge || (error instanceof RefusesBlocks && !error.isPruned);
+    if (isUnclear) setAside(state);
+    if (error instanceof PerhapsTooLarge) failures.perhapsTooLarge = largerOf(error, failures.perhapsTooLarge);
+    else if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
     else if (error instanceof StateUnavailable) failures.withoutState += 1;
-    else if (!isFault(error)) throw error;
-    else if (isRateLimited(error)) failures.isAskedAgain ||= endpoint.takesRequestsSoon;
+    else if (error instanceof RefusesBlocks) {
+      failures.refused += 1;
+      failures.pruned += Number(error.isPruned);
+    } else if (!isFault(error)) throw error;
+    else if (isRateLimited(error)) failures.isAskedAgain ||= takesRequestsSoon(error);
     else setAside(state);
     failures.messages.push(`${name}: ${endpoint.address.redact(error.message)}`);
   }
@@ -223,5 +248,9 @@ const largerOf = (one: RangeTooLarge, other = one): RangeTooLarge =>
 const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
   error instanceof InvalidAnswer || error instanceof NoAnswer;
 
-const isRateLimited = (error: InvalidAnswer | NoAnswer): boolean =>
+const isRateLimited = (error: InvalidAnswer | NoAnswer): error is NoAnswer & { why: RateLimited } =>
   error instanceof NoAnswer && error.why.kind === 'rate-limited';
+type RateLimited = Extract<Refusal, { kind: 'rate-limited' }>;
+
+/** The next question comes sooner than it wants, but not this one again. */
+const takesRequestsSoon = ({ why }: { why: RateLimited }): boolean => (why.retryAfterMs ?? 0) <= WAIT_MAX_MS;

@@ -197,6 +197,13 @@ export const refusalsOfOtherKinds: readonly KnownRefusal[] = [
     is: 'state-pruned',
   },
   { by: 'geth, history', code: 4_444, message: 'pruned history unavailable', is: 'state-pruned' },
+  { by: 'reth, history', code: 4_444, message: 'block is not here', is: 'state-pruned' },
+  {
+    by: 'a client without old blocks',
+    code: -32_000,
+    message: 'history before block 15537394 is no longer available',
+    is: 'state-pruned',
+  },
   { by: 'geth, genesis', message: 'failed to get logs for block #0 (0xd4e567..cb8fa3)', is: 'state-pruned' },
   {
     by: 'PublicNode, BSC history',

@@ -7,7 +7,7 @@ import { RangeTooLarge } from './chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const ANY = { addresses: [], topics: [] };
-const LIMITS = { withinMs: 2_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
 
 describe('how many blocks a provider takes', () => {
   const chain = new MemoryChain(CHAIN_ID);

@@ -25,15 +25,16 @@ export const askLogs = async (
   also: readonly RpcCall[] = [],
 ): Promise<{ answers: AnsweredFilter[]; others: unknown[] }> => {
   for (;;) {
-    const parts = partsOf(filter, endpoint.filterItemsMax);
+    const most = Math.min(endpoint.filterItemsLimit.value, Math.max(filter.addresses.length, filter.topics.length));
+    const parts = partsOf(filter, Math.max(1, most));
     try {
       const results = await endpoint.call([...also, ...parts.map((part) => getLogs(blocks, part))]);
       const answers = parts.map((part, at) => ({ filter: part, logs: requireList(results[also.length + at]) }));
+      endpoint.filterItemsLimit.answered(most);
       return { answers, others: results.slice(0, also.length) };
     } catch (error) {
-      const most = Math.min(endpoint.filterItemsMax, Math.max(filter.addresses.length, filter.topics.length));
       if (!(error instanceof NoAnswer && error.why.kind === 'too-many-addresses') || most <= 1) throw error;
-      endpoint.filterItemsMax = Math.floor(most / 2);
+      endpoint.filterItemsLimit.refused(most);
     }
   }
 };

@@ -3,7 +3,7 @@ import { JsonRpcNode } from '../testing/json-rpc-node.ts';
 import { RpcError } from '../testing/wire-forms.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
+import { RangeTooLarge } from './chain-reader.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 const FILTER = { addresses: [ADDRESS], topics: [] };
@@ -67,7 +67,7 @@ describe('logs that are asked for again', () => {
     lie(1, refuse('internal error'));
     expect(await again()).toMatchObject({ logs: chain.logs, endpoints: 1 });
     lie(2, refuse('internal error'));
-    await expect(again()).rejects.toThrow(ChainUnavailable);
+    await expect(again()).rejects.toThrow(RangeTooLarge);
   });
 
   it('are asked of no endpoint besides another one that failed again and again', async () => {
@@ -76,7 +76,7 @@ describe('logs that are asked for again', () => {
     for (let times = 1; times <= 5; times += 1) expect(await again()).toMatchObject({ logs: chain.logs, endpoints: 1 });
     expect(askedForLogs()).toEqual([5, 3, 3]);
     lie(0, refuse('internal error'));
-    await expect(again()).rejects.toThrow(ChainUnavailable);
+    await expect(again()).rejects.toThrow(RangeTooLarge);
     expect(askedForLogs()).toEqual([6, 4, 4]);
   });
 

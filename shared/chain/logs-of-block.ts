@@ -5,6 +5,7 @@ import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
 import { expectedLogs, logsByHash } from './logs-by-hash.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';
+import { isPerhapsTooMuch } from './refused-blocks.ts';
 import { leftOutOfBlock } from './whole-answers.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };
@@ -65,5 +66,5 @@ const unlessNone = (error: unknown): void => {
 
 const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> => {
   if (!(error instanceof NoAnswer)) return false;
-  return error.why.kind === 'range-too-large' || (error.why.kind === 'too-slow' && (await endpoint.answersAtAll()));
+  return error.why.kind === 'range-too-large' || isPerhapsTooMuch(endpoint, error);
 };

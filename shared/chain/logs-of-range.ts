@@ -4,7 +4,8 @@ import { blockByNumber, headerOfNumber } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
-import { blocksOf, halfRange, type BlockRange, type SuggestedRange } from './suggested-range.ts';
+import { isPerhapsTooMuch, PerhapsTooLarge, RefusesBlocks, saysPruned } from './refused-blocks.ts';
+import { blocksOf, type BlockRange, type SuggestedRange } from './suggested-range.ts';
 import { cutOfRange } from './whole-answers.ts';
 
 /**
@@ -12,7 +13,7 @@ import { cutOfRange } from './whole-answers.ts';
  * omit logs. An answer that was cut counts as a refusal. One block that is too much is asked for by its hash. The endpoint's limit
  * follows its answers.
  * @param isAgain whether these blocks are read for the last time
- * @throws RangeTooLarge
+ * @throws RangeTooLarge, RefusesBlocks
  */
 export const logsOfRange = async (
   endpoint: JsonRpcEndpoint,
@@ -32,11 +33,31 @@ export const logsOfRange = async (
     return timed(checked, last);
   } catch (error) {
     const tooLarge = error instanceof RangeTooLarge ? error : await tooLargeOf(endpoint, error, range);
-    if (!tooLarge || range.from < range.to) throw tooLarge ?? error;
-    const [answer] = await endpoint.call([blockByNumber(range.to)]);
-    const header = headerOfNumber(answer, range.to);
+    if (!tooLarge) throw saysPruned(error) ? new RefusesBlocks(error.message, true) : error;
+    if (range.from < range.to) throw tooLarge;
+    return await logsOfOne(endpoint, range.to, filter, { isAgain, refusal: tooLarge.message });
+  }
+};
+
+/** A block that is refused as a range, or cut: by its hash, or by its receipts. */
+const logsOfOne = async (
+  endpoint: JsonRpcEndpoint,
+  number: number,
+  filter: LogFilter,
+  { isAgain, refusal }: { isAgain: boolean; refusal: string },
+): Promise<ChainLog[]> => {
+  try {
+    const [answer] = await endpoint.call([blockByNumber(number)]);
+    const header = headerOfNumber(answer, number);
     if (!header) throw new InvalidAnswer('the block does not exist yet');
-    return logsOfBlock(endpoint, header, filter, { isAgain });
+    return await logsOfBlock(endpoint, header, filter, { isAgain });
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const message = [...new Set([refusal, error.message])].join('; ');
+    const { kind } = error.why;
+    if (kind === 'state-pruned') throw new RefusesBlocks(message, true);
+    const isRefused = kind === 'other' && (await endpoint.answersAtAll());
+    throw isRefused ? new RefusesBlocks(message, false) : error;
   }
 };
 
@@ -63,7 +84,10 @@ const timed = (logs: ChainLog[], { number, hash, timestamp }: BlockHeader): Chai
   return logs;
 };
 
-/** An endpoint that is too slow for a range, but answers a small request at once, was asked for too much. */
+/**
+ * An endpoint that is too slow for a range, or refuses it in words that nobody knows, but answers a small request at once, may
+ * have been asked for too much: half of it is tried.
+ */
 const tooLargeOf = async (
   endpoint: JsonRpcEndpoint,
   error: unknown,
@@ -71,8 +95,10 @@ const tooLargeOf = async (
 ): Promise<RangeTooLarge | undefined> => {
   if (!(error instanceof NoAnswer)) return undefined;
   const { why, message } = error;
-  const halved = halfRange('timed out', asked);
-  if (why.kind === 'too-slow') return (await endpoint.answersAtAll()) ? suggesting(message, asked, halved) : undefined;
+  if (await isPerhapsTooMuch(endpoint, error)) {
+    const { suggested } = suggesting(message, asked, firstHalf(asked));
+    return why.kind === 'other' ? new PerhapsTooLarge(message, suggested) : new RangeTooLarge(message, suggested);
+  }
   if (why.kind !== 'range-too-large') return undefined;
   if (why.of === 'blocks') {
     endpoint.rangeLimit.refused(blocksOf(asked), why.isNamed ? why.to - asked.from + 1 : undefined, true);
@@ -80,5 +106,12 @@ const tooLargeOf = async (
   return suggesting(message, asked, why);
 };
 
-const suggesting = (message: string, { from }: BlockRange, next: SuggestedRange | undefined): RangeTooLarge =>
-  new RangeTooLarge(message, next && { blocks: next.to - from + 1, of: next.of, logsMax: next.logsMax });
+const firstHalf = (asked: BlockRange): SuggestedRange => ({
+  to: asked.from + Math.max(1, Math.floor(blocksOf(asked) / 2)) - 1,
+  of: 'logs',
+  isNamed: false,
+  logsMax: undefined,
+});
+
+const suggesting = (message: string, { from }: BlockRange, next: SuggestedRange): RangeTooLarge =>
+  new RangeTooLarge(message, { blocks: next.to - from + 1, of: next.of, logsMax: next.logsMax });

@@ -3,7 +3,7 @@ import { WakeUp } from '../primitives/wake-up.ts';
 import { EndpointAddress } from './endpoint-address.ts';
 
 const FIRST_PAUSE_MS = 1_000;
-const PAUSE_MAX_MS = 60_000;
+const PAUSE_MAX_MS = 5_000;
 /** A connection that announces nothing for so long is given up. */
 const SILENT_MAX_MS = 120_000;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] });

@@ -10,7 +10,7 @@ const OTHER = `0x${'b2'.repeat(20)}`;
 const FILTER = { addresses: [ADDRESS], topics: [] };
 const logOf = (address: string) => ({ address, topics: [], data: '0x' });
 const announced = bloomOf([logOf(ADDRESS), logOf(OTHER)]);
-const LIMITS = { withinMs: 2_000, quarantineMs: 1 };
+const LIMITS = { withinMs: 10_000, quarantineMs: 1 };
 
 describe('a bloom that announces logs that are not there', () => {
   const chain = new MemoryChain(2484);

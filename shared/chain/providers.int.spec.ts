@@ -15,7 +15,8 @@ const OTHER_ADDRESS = `0x${'b2'.repeat(20)}`;
 const TOPIC = `0x${'01'.repeat(32)}`;
 const OTHER_HASH = `0x${'77'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
-const LIMITS = { withinMs: 1_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 10_000, quarantineMs: 1_000 };
+const IMPATIENT = { ...LIMITS, withinMs: 2_000 };
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 /** More than any answer may have. */
@@ -212,11 +213,8 @@ describe('a chain reader with several providers', () => {
     wrong.lie = changing('eth_getBlockByNumber', () => null);
     await expectTruth('head');
     wrong.lie = changing('eth_getCode', () => 1);
-    await eventually(
-      () => questions.code().then(() => wrong.asked.includes('eth_getCode')),
-      15_000,
-      'the quarantine must end',
-    );
+    const isAsked = () => questions.code().then(() => wrong.asked.includes('eth_getCode'));
+    await eventually(isAsked, 15_000, 'the quarantine must end');
     await expectTruth('code');
   });
   it('does not query a provider of another chain', async () => {
@@ -246,13 +244,14 @@ describe('a chain reader with several providers', () => {
     'an answer without an end': (response) => response.write('['.repeat(TOO_MANY_BYTES)),
     'a refusal of its own form': (response) => response.end('{"error":{"code":-32005},"id":null}'),
   };
-  it.each(Object.entries(noAnswers))('queries another provider after %s', async (_, respond) => {
+  it.each(Object.entries(noAnswers))('queries another provider after %s', async (said, respond) => {
+    const limits = said.includes('silence') ? IMPATIENT : LIMITS;
     for (const question of ['head', 'headers', 'a range'] as const) {
       wrong.respond = undefined;
       await eventually(() => questions[question]().then(() => wrong.requests > 0), 15_000, 'the provider must answer');
       wrong.respond = respond;
       reader.close();
-      reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], LIMITS);
+      reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], limits);
       await expectTruth(question);
     }
   });
@@ -316,13 +315,15 @@ describe('a chain reader with one provider', () => {
   });
 
   it('throws RangeTooLarge when the provider hangs on the range and answers other requests', async () => {
-    await reader.head();
+    const impatient = new JsonRpcChainReader(CHAIN_ID, [node.url], IMPATIENT);
+    await impatient.head();
     node.respond = (response, honest) => {
       if (!honest.includes('logIndex')) response.end(honest);
     };
-    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
+    await expect(impatient.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
     node.respond = () => undefined;
-    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(ChainUnavailable);
+    await expect(impatient.logsOfRange(1, 5, FILTER)).rejects.toThrow(ChainUnavailable);
+    impatient.close();
   });
 
   it('queries many headers in few requests, as large as the provider accepts', async () => {
@@ -364,7 +365,7 @@ describe('a chain reader with one provider', () => {
     node.respond = () => undefined;
     const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
     const asked = [patient.head(), patient.logsOfRange(1, 5, FILTER)].map((question) => question.catch(String));
-    await eventually(() => node.requests === 2, 1_000, 'the node must receive the requests');
+    await eventually(() => node.requests === 2, 10_000, 'the node must receive the requests');
     // The node answers neither, so only the reader itself can end them.
     patient.close();
     expect(await Promise.all(asked)).toEqual([expect.stringContaining('closed'), expect.stringContaining('closed')]);

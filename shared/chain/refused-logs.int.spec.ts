@@ -3,7 +3,7 @@ import { JsonRpcNode } from '../testing/json-rpc-node.ts';
 import { RpcError } from '../testing/wire-forms.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
 import { refusalsOfOtherKinds } from './known-refusals-of-other-kinds.ts';
 import { unnamedRanges } from './known-refusals-without-a-range.ts';
 import { namedRanges, type KnownRefusal } from './known-refusals.ts';
@@ -34,7 +34,7 @@ describe('a range that a provider refuses', () => {
 
   const askedFor = async ({ httpStatus = 200, code, message, data, asked = ASKED }: KnownRefusal): Promise<unknown> => {
     node.lie = (method, truth) => {
-      if (method === 'eth_getLogs') throw new RpcError(message, { code, data });
+      if (/eth_getLogs|Receipt/.test(method)) throw new RpcError(message, { code, data });
       return truth;
     };
     node.respond = (response, honest) => {
@@ -53,8 +53,22 @@ describe('a range that a provider refuses', () => {
     },
   );
 
-  it.each(titled(refusalsOfOtherKinds))('is not too large: %s', async (_, refusal) => {
+  const isKnown = ({ is }: KnownRefusal) => is !== 'other';
+  it.each(titled(refusalsOfOtherKinds.filter(isKnown)))('is not too large: %s', async (_, refusal) => {
     expect(await askedFor(refusal)).toBeInstanceOf(ChainUnavailable);
+  });
+
+  const ofUnknownKind = refusalsOfOtherKinds.filter((refusal) => !isKnown(refusal));
+  it.each(titled(ofUnknownKind))('may be too large, so that half of it is next: %s', async (_, refusal) => {
+    const error = await askedFor(refusal);
+    expect(error).toBeInstanceOf(RangeTooLarge);
+    expect(error).toMatchObject({ suggested: { blocks: 500_000 } });
+  });
+  it.each(titled(ofUnknownKind))('is refused as such where it has one block: %s', async (_, refusal) => {
+    chain.mine([{ address: `0x${'a1'.repeat(20)}`, topics: [], data: '0x' }]);
+    const error = await askedFor({ ...refusal, asked: { from: 1, to: 1 } });
+    expect(error).toBeInstanceOf(BlocksRefused);
+    expect(error).toMatchObject({ refusal: { isForGood: false } });
   });
 });
 

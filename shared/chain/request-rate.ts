@@ -1,21 +1,29 @@
-/** How long after a refusal that names no time. */
+/** How long after a refusal that names no time. Each further one in a row doubles it. */
 const PAUSE_MS = 1_000;
+/** However long an endpoint wants to be left alone: it is seen within this time that it takes requests again. */
+const PAUSE_MAX_MS = 5_000;
 /** Between requests after the first refusal. */
 const FIRST_INTERVAL_MS = 20;
-const INTERVAL_MAX_MS = 5_000;
-/** After so many answers at a rate, a faster one is tried. */
-const ANSWERS_BEFORE_FASTER = 20;
-const FASTER = 0.8;
+const INTERVAL_MAX_MS = 1_000;
+/** After this long without a refusal each answer halves the interval, so that the longest one is forgotten in two more seconds. */
+const CALM_MS = 4_000;
 /** Shorter intervals are none. */
 const INTERVAL_MIN_MS = 4;
 
-/** How fast an endpoint may be asked, learned from what it refused. Times are those of `performance.now()`. */
+/**
+ * How fast an endpoint may be asked, learned from what it refused. A refusal tells something of the rate only if there was an answer
+ * since the last one: an endpoint that refuses everything is asked after a pause, and at the same rate. Times are those of
+ * `performance.now()`.
+ */
 export class RequestRate {
   private intervalMs = 0;
+  /** The interval of the last calm time: a faster rate that is refused falls back to it. 0: none. */
+  private calmIntervalMs = 0;
   /** When the next request may be made. */
   private nextAtMs = 0;
+  private refusedAtMs = -Infinity;
   private slowedAtMs = -Infinity;
-  private answers = 0;
+  private refusalsInARow = 0;
 
   /** How long a request would have to wait that is made now. */
   waitMs(nowMs: number): number {
@@ -29,18 +37,35 @@ export class RequestRate {
     return waitMs;
   }
 
-  answered(): void {
-    if (this.intervalMs === 0 || (this.answers += 1) < ANSWERS_BEFORE_FASTER) return;
-    this.answers = 0;
-    this.intervalMs = this.intervalMs > INTERVAL_MIN_MS ? this.intervalMs * FASTER : 0;
+  answered(nowMs: number): void {
+    this.refusalsInARow = 0;
+    if (this.intervalMs === 0 || nowMs < this.refusedAtMs + CALM_MS) return;
+    if (this.calmIntervalMs === 0) this.calmIntervalMs = this.intervalMs;
+    this.intervalMs = this.intervalMs > INTERVAL_MIN_MS ? this.intervalMs / 2 : 0;
+    this.nextAtMs = Math.min(this.nextAtMs, nowMs + this.intervalMs);
   }
 
-  /** @param madeAtMs when the request was made: those that were under way together slow down once */
-  refused(madeAtMs: number, nowMs: number, retryAfterMs = PAUSE_MS): void {
-    this.nextAtMs = Math.max(this.nextAtMs, nowMs + retryAfterMs);
-    this.answers = 0;
-    if (madeAtMs < this.slowedAtMs) return;
-    this.slowedAtMs = nowMs;
-    this.intervalMs = Math.min(INTERVAL_MAX_MS, Math.max(FIRST_INTERVAL_MS, 2 * this.intervalMs));
+  /** @param madeAtMs when the request was made: those that were under way together count once */
+  refused(madeAtMs: number, nowMs: number, namedMs?: number): void {
+    this.refusedAtMs = nowMs;
+    if (madeAtMs >= this.slowedAtMs) {
+      this.slowedAtMs = nowMs;
+      this.refusalsInARow += 1;
+      if (this.refusalsInARow === 1) this.slowDown();
+    }
+    this.nextAtMs = Math.max(this.nextAtMs, nowMs + this.pauseMs(namedMs));
+  }
+
+  private slowDown(): void {
+    const slower = Math.max(FIRST_INTERVAL_MS, 2 * this.intervalMs);
+    this.intervalMs = this.calmIntervalMs || Math.min(INTERVAL_MAX_MS, slower);
+    this.calmIntervalMs = 0;
+  }
+
+  /** An endpoint may refuse everything and name no time at all, or 0. */
+  private pauseMs(namedMs: number | undefined): number {
+    const doublings = Math.max(1, this.refusalsInARow) - (namedMs === undefined ? 1 : 2);
+    const leastMs = doublings < 0 ? 0 : PAUSE_MS * 2 ** doublings;
+    return Math.min(PAUSE_MAX_MS, Math.max(namedMs ?? 0, leastMs));
   }
 }

@@ -11,7 +11,7 @@ export type Refusal =
   | { kind: 'too-many-addresses' }
   /** Blocks that the endpoint does not have, or not yet. */
   | { kind: 'beyond-head' }
-  /** Blocks or state that the endpoint no longer keeps. */
+  /** Blocks, their logs or state that the endpoint no longer keeps. */
   | { kind: 'state-pruned' }
   /** Several calls in one request, or so many of them. */
   | { kind: 'no-batch' }
@@ -34,7 +34,7 @@ const RATE =
 /** Of anvil: "block height is 20 but requested was 5". */
 const HEIGHT = /block height is (\d+) but requested was (\d+)/i;
 const PRUNED =
-  /missing trie|archive|prun(ed|ing)|(world )?state\b.{0,80}\b(unavailable|not (available|found|kept))|historical (state|data)|no state available|proof window|older than \d+ blocks|failed to get logs for block/i;
+  /missing trie|archive|prun(ed|ing)|(world )?state\b.{0,80}\b(unavailable|not (available|found|kept))|historical (state|data)|no state available|proof window|older than \d+ blocks|failed to get logs for block|history\b.{0,60}\b(unavailable|not available|expired|removed)|no longer (available|kept|stored|served)/i;
 const BEYOND_HEAD =
   /beyond|after last accepted|unfinalized|(unknown|invalid) block\b(?! range)|(block|header)( \w+| for hash)? not found|cannot be found|future|out.?of.?range/i;
 const ADDRESSES =
@@ -43,6 +43,8 @@ const TOO_MANY_REQUESTS = 429;
 const PAYMENT_REQUIRED = 402;
 const UNAUTHORIZED = 401;
 const CONTENT_TOO_LARGE = 413;
+/** EIP-4444's code of the execution clients for blocks that are pruned. */
+const PRUNED_HISTORY = 4444;
 /** geth's code for a call that reverted. The text is the contract's. */
 const REVERTED = 3;
 
@@ -56,6 +58,7 @@ const REVERTED = 3;
 export const refusalOf = (text: string, codes: RefusalCodes = {}, asked?: BlockRange): Refusal => {
   const { httpStatus, code, retryAfterMs = waitOf(text) } = codes;
   if (code === REVERTED) return { kind: 'other' };
+  if (code === PRUNED_HISTORY) return { kind: 'state-pruned' };
   if (httpStatus === PAYMENT_REQUIRED || httpStatus === UNAUTHORIZED) return { kind: 'billing' };
   if (httpStatus === TOO_MANY_REQUESTS || code === TOO_MANY_REQUESTS) {
     return BILLING.test(text) ? { kind: 'billing' } : { kind: 'rate-limited', retryAfterMs };

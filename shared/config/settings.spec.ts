@@ -158,7 +158,7 @@ describe('settings', () => {
     [
       'CHAINS',
       '[{"chainId":1,"rpcUrls":["http://a"]}]',
-      [{ chainId: 1, rpcUrls: ['http://a'], confirmations: 64, ...CONTRACTS }],
+      [{ chainId: 1, rpcUrls: ['http://a'], finality: 'finalized', confirmations: 64, ...CONTRACTS }],
     ],
   ] as const)('accept %s=%s', (name, text, value) => {
     expect(loadSettings({ [name]: text }).settings[name]).toEqual(value);
@@ -172,6 +172,22 @@ describe('settings', () => {
   ])('accept %s confirmations of a chain: %s', (confirmations, accepted) => {
     const text = `[{"chainId":1,"rpcUrls":["http://a"],"confirmations":${confirmations}}]`;
     expect(wrongIn({ CHAINS: text })).toEqual(accepted ? [] : ['CHAINS.0.confirmations']);
+  });
+
+  it.each([
+    ['"finalized"', true],
+    ['"safe"', true],
+    ['1', true],
+    ['512', true],
+    ['0', false],
+    ['513', false],
+    ['1.5', false],
+    ['"12"', false],
+    ['"latest"', false],
+    ['null', false],
+  ])('accept %s as finality of a chain: %s', (finality, accepted) => {
+    const text = `[{"chainId":1,"rpcUrls":["http://a"],"finality":${finality}}]`;
+    expect(wrongIn({ CHAINS: text })).toEqual(accepted ? [] : ['CHAINS.0.finality']);
   });
 
   it.each(['entryPoint', 'accountFactory'])(

@@ -43,11 +43,20 @@ const contract = z.string().transform((text, context) => {
   return read ?? z.NEVER;
 });
 
+const depth = z.int().min(1).max(512);
+
 export const chainSettings = z.object({
   chainId: z.int().positive(),
   rpcUrls: z.array(z.url({ protocol: /^https?$/ })).min(1),
-  /** Blocks behind the head that count as final. */
-  confirmations: z.int().min(1).max(512).default(64),
+  /** What counts as final: the block of that name, or what is so many blocks behind the head. */
+  finality: z
+    .union(
+      [z.literal('finalized'), z.literal('safe'), depth],
+      'is not "finalized", "safe" or a number of blocks from 1 to 512',
+    )
+    .default('finalized'),
+  /** Blocks behind the head that count as final where the chain has no block of that name. */
+  confirmations: depth.default(64),
   entryPoint: contract.default(ENTRY_POINT),
   accountFactory: contract.default(ACCOUNT_FACTORY),
   paymaster: contract.optional(),

@@ -11,10 +11,9 @@ import {
   eventCatcherRoutes,
   eventPage,
   registeredContract,
-  watchedContract,
   watchedContracts,
-  watchStatus,
 } from '../../schemas/http/event-catcher-routes.ts';
+import { watchedContract, watchStatus } from '../../schemas/http/watched-contract.ts';
 import { eventRecord } from '../../schemas/http/event-record.ts';
 import { listedTransaction, transaction, transactionPage, userOpReceipt } from '../../schemas/http/onchain-routes.ts';
 import { rpcCall, rpcFailure, rpcResponse } from '../../schemas/rpc/rpc-messages.ts';

@@ -60,7 +60,7 @@ describe('a limit that is learned', () => {
       fc.property(caps, caps, (first, second) => {
         const limit = new LearnedLimit(MAX);
         ask(limit, 50, first, { isExact: true });
-        ask(limit, 20 + 110 * 18, second);
+        ask(limit, 20 + 110 * 2 + 80, second);
         const reached = Math.min(limit.value, second);
         expect(reached).toBeGreaterThanOrEqual(Math.floor(Math.min(second, MAX) * 0.85));
       }),

@@ -1,6 +1,9 @@
 /** After so many answers at a limit that was found by halving, one between it and what was refused is tried. */
 const ANSWERS_BEFORE_NARROWING = 10;
-/** After so many answers at a limit that is known well, a larger one is tried: it may have been raised. */
+/**
+ * After so many answers at a limit that is known well, a larger one is tried: it may have been raised. Once that is answered, what was
+ * refused before says nothing any more, and each answer doubles the limit.
+ */
 const ANSWERS_BEFORE_DOUBLING = 100;
 /** A limit is known well when it is this close to what was refused. */
 const CLOSE = 1 / 8;
@@ -13,6 +16,8 @@ export class LearnedLimit {
   /** The least that was refused. */
   private refusedLeast = Infinity;
   private answersAtLimit = 0;
+  /** Whether it was doubled last, and nothing has been refused since. */
+  private isRising = false;
 
   constructor(private readonly max: number) {
     this.limit = max;
@@ -35,6 +40,7 @@ export class LearnedLimit {
     const lower = known ?? Math.max(this.answeredMost, Math.floor(asked / 2));
     this.limit = Math.max(1, Math.min(this.limit, lower));
     this.answersAtLimit = 0;
+    this.isRising = false;
   }
 
   answered(asked: number): void {
@@ -44,8 +50,10 @@ export class LearnedLimit {
     this.answersAtLimit += 1;
     const gap = this.refusedLeast - this.limit;
     const isKnownWell = gap <= Math.max(1, this.limit * CLOSE) || this.refusedLeast === Infinity;
-    if (this.answersAtLimit < (isKnownWell ? ANSWERS_BEFORE_DOUBLING : ANSWERS_BEFORE_NARROWING)) return;
+    const enough = isKnownWell ? ANSWERS_BEFORE_DOUBLING : ANSWERS_BEFORE_NARROWING;
+    if (!this.isRising && this.answersAtLimit < enough) return;
     this.answersAtLimit = 0;
+    this.isRising = isKnownWell;
     if (isKnownWell) this.refusedLeast = Infinity;
     this.limit = Math.min(this.max, isKnownWell ? this.limit * 2 : this.limit + Math.floor(gap / 2));
   }

@@ -9,9 +9,9 @@ describe('the catalogue of read models', () => {
       ['sessions-v3', ['sessions-v3']],
       ['apps-v4', ['apps-v4']],
       ['history-v3', ['history-v3', 'history-heads-v3']],
-      ['watches-v5', ['watches-v5']],
+      ['watches-v6', ['watches-v6']],
       ['chain-events-v5', ['chain-events-v5', 'chain-event-counts-v5']],
-      ['chains-v4', ['chain-asides', 'chains-v2', 'chain-verifications']],
+      ['chains-v5', ['chain-asides-v2', 'chains-v3', 'chain-verifications-v2']],
       ['transactions-v2', ['transactions-v2']],
       ['reservations-v1', ['reservations-v1']],
     ]);
@@ -30,7 +30,7 @@ describe('the catalogue of read models', () => {
           ['userId', 'type', 'sequence'],
         ],
       ],
-      ['watches-v5', [['chainId', 'contractAddress'], ['isRemoved']]],
+      ['watches-v6', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v5', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
         'transactions-v2',

@@ -37,12 +37,12 @@ export type VerificationDocument = z.infer<typeof verificationDocument>;
 
 /** How far each chain has been followed, and how far it has been verified, by decimal chain id; what is set aside, by watch. */
 export const chainsModel = readModel({
-  name: 'chains-v4',
+  name: 'chains-v5',
   collections: {
     // Before the progress without them.
-    aside: { name: 'chain-asides', document: asideDocument, indexes: [] },
-    chain: { name: 'chains-v2', document: chainDocument, indexes: [] },
-    verification: { name: 'chain-verifications', document: verificationDocument, indexes: [] },
+    aside: { name: 'chain-asides-v2', document: asideDocument, indexes: [] },
+    chain: { name: 'chains-v3', document: chainDocument, indexes: [] },
+    verification: { name: 'chain-verifications-v2', document: verificationDocument, indexes: [] },
   },
   events: { ...chainProgressEvents, ...chainVerificationEvents, ...asideEvents },
   touches: ({ type, data }) =>
@@ -57,8 +57,8 @@ export const chainsModel = readModel({
       };
     }
     if (type === 'ChainVerified') {
-      const { chainId, verified, behind, watchesUpTo } = data;
-      return { verification: { chainId, verified, behind, watchesUpTo } };
+      const { replays: _replays, ...verification } = data;
+      return { verification };
     }
     const { chainId, head, finalized, window, backfills, watchesUpTo, repeats = position } = data;
     // Block timestamps are in seconds.

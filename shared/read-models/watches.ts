@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import { eventFragment, pauseReason, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
-import { watchedContract } from '../../schemas/http/event-catcher-routes.ts';
+import { watchedContract } from '../../schemas/http/watched-contract.ts';
 import { appOfClaimant, claimantText } from '../chain/claimant.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
@@ -26,7 +26,13 @@ const watchDocument = watchedContract.omit({ state: true }).extend({
 });
 export type WatchDocument = z.infer<typeof watchDocument>;
 /** A contract event that is watched, and who claims it. */
-export type Watch = Omit<WatchDocument, 'createdPosition' | 'claimedSince' | 'claimPositions' | 'readSince'>;
+export interface Watch extends Omit<
+  WatchDocument,
+  'createdPosition' | 'claimedSince' | 'claimPositions' | 'readSince'
+> {
+  /** From which block on each of the claims wants it. The read model does not have it. */
+  claimStarts?: Readonly<Record<string, number>>;
+}
 
 /** Whether nothing more is read for it. */
 export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paused'>): boolean =>
@@ -49,15 +55,16 @@ export const pauseText = (reason: Watch['paused']): string | null => {
 
 /** Watched contract events, by watch id. */
 export const watchesModel = readModel({
-  name: 'watches-v5',
+  name: 'watches-v6',
   collections: {
-    watch: { name: 'watches-v5', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
+    watch: { name: 'watches-v6', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
   },
   events: watchEvents,
   touches: ({ data }) => ({ watch: data.watchId }),
   evolve: ({ watch: known }, event) => {
-    const watch = evolveWatch(known, event, event.time);
-    if (!watch) return { watch };
+    const evolved = evolveWatch(known, event, event.time);
+    if (!evolved) return { watch: evolved };
+    const { claimStarts: _, ...watch } = evolved;
     const { position } = event;
     const positions = watch.claims.map((claim) => [claim, known?.claimPositions[claim] ?? position]);
     const isStarted = known !== undefined && isStopped(known) && !isStopped(watch);
@@ -83,18 +90,22 @@ type ClaimingEvent = WatchEvent & { metadata?: Pick<EventMetadata, 'actor'> };
  */
 export const evolveWatch = (watch: Watch | undefined, event: ClaimingEvent, time: number): Watch | undefined => {
   if (event.type === 'ContractRegistered') {
-    const { watchId: id, appId: _appId, userId: _userId, headBlock: _headBlock, proxy, ...registered } = event.data;
+    const { watchId: id, appId: _appId, userId: _userId, headBlock: _headBlock, ...made } = event.data;
+    const { proxy, askedBlock = made.startBlock, ...registered } = made;
     const unstopped = { isRemoved: false, paused: null, isUnbounded: false };
     const claims = withClaim(watch?.claims ?? [], event);
-    if (!watch) return { id, ...registered, proxy: proxy ?? null, claims, ...unstopped, createdAt: toIso(time) };
+    const claimStarts = { ...watch?.claimStarts, [claimOf(event)]: askedBlock };
+    const claimed = { claims, claimStarts };
+    if (!watch) return { id, ...registered, proxy: proxy ?? null, ...claimed, ...unstopped, createdAt: toIso(time) };
     const newest = proxy === undefined ? watch.proxy : proxy;
-    return { ...watch, proxy: newest, claims, isRemoved: false };
+    return { ...watch, proxy: newest, ...claimed, isRemoved: false };
   }
   if (!watch) return undefined;
   const { type, data } = event;
   switch (type) {
     case 'WatchExtended':
-      return { ...watch, startBlock: data.startBlock };
+    case 'WatchShortened':
+      return { ...watch, startBlock: data.startBlock, claimStarts: movedStarts(watch, data.startBlock) };
     case 'WatchPaused':
       return { ...watch, paused: data.reason };
     case 'WatchResumed':
@@ -103,22 +114,35 @@ export const evolveWatch = (watch: Watch | undefined, event: ClaimingEvent, time
       return watch;
     case 'WatchRemoved': {
       const claims = withoutClaim(watch.claims, data);
-      return { ...watch, claims, isRemoved: claims.length === 0 };
+      const kept = Object.entries(watch.claimStarts ?? {}).filter(([claim]) => claims.includes(claim));
+      return { ...watch, claims, claimStarts: Object.fromEntries(kept), isRemoved: claims.length === 0 };
     }
   }
 };
 
 /**
- * Returns the claims after a registration. One that was stored while a claim was a whole app's is that of the user who
- * made it, within the app.
+ * From where on each claim wants a watch that begins at another block. Where nobody is known to want earlier blocks, each claim
+ * may have asked for them: that was not stored formerly.
  */
-export const withClaim = (
-  claims: readonly string[],
-  { data: { appId, userId }, metadata }: Extract<ClaimingEvent, { type: 'ContractRegistered' }>,
-): string[] => {
-  const registrant = metadata?.actor.type === 'user' ? metadata.actor.id : null;
-  const claim = claimantText({ appId, userId: userId === undefined ? registrant : userId });
+const movedStarts = ({ claims, claimStarts = {}, startBlock: before }: Watch, startBlock: number) => {
+  const starts = claims.map((claim) => [claim, claimStarts[claim] ?? before] as const);
+  const isKnown = starts.some(([, start]) => start <= startBlock);
+  const moved = starts.map(([claim, start]) => [claim, isKnown ? Math.max(start, startBlock) : startBlock] as const);
+  return Object.fromEntries(moved);
+};
+
+type Claiming = Extract<ClaimingEvent, { type: 'ContractRegistered' }>;
+
+/** Returns the claims after a registration. */
+export const withClaim = (claims: readonly string[], event: Claiming): string[] => {
+  const claim = claimOf(event);
   return claims.includes(claim) ? [...claims] : [...claims, claim];
+};
+
+/** One that was stored while a claim was a whole app's is that of the user who made it, within the app. */
+const claimOf = ({ data: { appId, userId }, metadata }: Claiming): string => {
+  const registrant = metadata?.actor.type === 'user' ? metadata.actor.id : null;
+  return claimantText({ appId, userId: userId === undefined ? registrant : userId });
 };
 
 /** Returns the claims after one was dropped. While a claim was a whole app's, an app had one, whoever dropped it. */

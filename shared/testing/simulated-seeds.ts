@@ -33,18 +33,38 @@ export const simulateSeeds = (half: Half, simulated: SimulatedSeeds): void => {
     it(
       holds,
       async () => {
-        const failed: string[] = [];
-        for (const seed of seeds) {
-          const violations = await violationsOf(seed).catch((error: unknown) => [textOf(error)]);
-          const again = `SEED=${String(seed)} npm test -- ${spec}.${half}`;
-          if (violations.length > 0) failed.push(`${again}\n  ${violations.join('\n  ')}`);
-        }
-        expect(failed.join('\n')).toBe('');
+        expect(await failuresOf(seeds, violationsOf, `npm test -- ${spec}.${half}`)).toBe('');
         if (seeds.length >= ENOUGH_FOR_ALL) expect({ neverHappened: neverHappened() }).toEqual({ neverHappened: [] });
       },
-      FIRST_PATIENCE_MS + seeds.length * PATIENCE_MS,
+      patienceMs(seeds),
     );
   });
+};
+
+/** Simulates the first seeds of something that is one of several kinds, in one test. */
+export const simulateKind = (
+  { spec, title, count }: { spec: string; title: string; count: number },
+  violationsOf: (seed: number) => Promise<string[]>,
+): void => {
+  const seeds = SEED === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [Number(SEED)];
+  const command = `npm test -- ${spec} -t '${title}'`;
+  it(title, async () => expect(await failuresOf(seeds, violationsOf, command)).toBe(''), patienceMs(seeds));
+};
+
+const patienceMs = (seeds: readonly number[]): number => FIRST_PATIENCE_MS + seeds.length * PATIENCE_MS;
+
+/** Says of each seed that failed why, and how it is run again. */
+const failuresOf = async (
+  seeds: readonly number[],
+  violationsOf: SimulatedSeeds['violationsOf'],
+  command: string,
+): Promise<string> => {
+  const failed: string[] = [];
+  for (const seed of seeds) {
+    const violations = await violationsOf(seed).catch((error: unknown) => [textOf(error)]);
+    if (violations.length > 0) failed.push(`SEED=${String(seed)} ${command}\n  ${violations.join('\n  ')}`);
+  }
+  return failed.join('\n');
 };
 
 const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -13,7 +13,13 @@ const withLong = process.argv.includes('--all');
 const isSelection = args.length > 0;
 /** How much of what is drawn at random the long run tries, unless it is told. */
 if (withLong)
-  process.env = { SEEDS: '1000', FUZZ_REQUESTS: '20000', FUZZ_SEED: String(randomInt(2 ** 31)), ...process.env };
+  process.env = {
+    SEEDS: '1000',
+    SEEDS_EACH: '100',
+    FUZZ_REQUESTS: '20000',
+    FUZZ_SEED: String(randomInt(2 ** 31)),
+    ...process.env,
+  };
 const jest = [...jestCommand, ...args];
 
 /** The file names of specs that may need a server. */

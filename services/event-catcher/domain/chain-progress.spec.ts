@@ -37,6 +37,7 @@ const headers = (first: number): Window<Header> => [header(first), header(first 
 /** Progress up to block 12. Block 10 is final, and the newest `ChainAdvanced` is at position 50. */
 const progress: ChainProgress = {
   window: [block(10, 40), block(11, 40), block(12, 50)],
+  anchors: [],
   backfills: [],
   aside: new Map(),
   watchesUpTo: 30,
@@ -60,6 +61,7 @@ describe('the progress of a chain', () => {
   it('begins with a window, no ranges and no watches', () => {
     expect(initialProgress(headers(10), 50)).toEqual({
       window: [block(10, 50), block(11, 50), block(12, 50)],
+      anchors: [],
       backfills: [],
       aside: new Map(),
       watchesUpTo: 0,

@@ -1,5 +1,6 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import { withAnchor, type Anchor } from './anchors.ts';
 import {
   lastBlockOf,
   newJoiningRange,
@@ -28,6 +29,8 @@ import {
  */
 export interface ChainProgress extends Coverage {
   readonly window: Window<WindowBlock>;
+  /** Some of the final blocks before the window, oldest first. */
+  readonly anchors: readonly Anchor[];
   /** Position of the newest `ChainAdvanced`: what is observed from now on is stored after it. */
   readonly position: Position;
 }
@@ -38,6 +41,7 @@ export type Transition = (progress: ChainProgress) => ChainProgress;
 /** The progress of a chain of which nothing was read yet: it has a window, and no watches. */
 export const initialProgress = (headers: Window<Header>, position: Position): ChainProgress => ({
   window: toWindow(headers, position),
+  anchors: [],
   backfills: [],
   aside: new Map(),
   watchesUpTo: 0,
@@ -61,8 +65,19 @@ export const advance =
   (progress) => {
     if (!follows(progress.window, header)) throw new Error(`block ${header.hash} does not follow the tip`);
     const block = toWindowBlock(header, progress.position);
-    return { ...progress, window: extend(progress.window, block, final) };
+    return withWindow(progress, extend(progress.window, block, final));
   };
+
+/** The window moves on: the block that was its first one stays known. */
+const withWindow = (progress: ChainProgress, window: Window<WindowBlock>): ChainProgress => {
+  const [first] = progress.window;
+  const { number } = window[0];
+  return {
+    ...progress,
+    window,
+    anchors: number > first.number ? withAnchor(progress.anchors, first, number) : progress.anchors,
+  };
+};
 
 /** The blocks after this one left the chain, and what was observed in them is reverted. */
 export const rewind =
@@ -102,9 +117,26 @@ const withRanges = (progress: ChainProgress, change: (range: Range) => Range | u
 export const skipAhead =
   (headers: Window<Header>, last: number, watches: Iterable<CoveredWatch>): Transition =>
   (progress) => {
-    const window = toWindow(headers, progress.position);
-    if (last < progress.window[0].number || last >= window[0].number)
+    if (last < progress.window[0].number || last >= headers[0].number)
       throw new Error('the new window is not ahead of the old one');
+    const window = toWindow(headers, progress.position);
+    return readAfter(window, last, watches)(withWindow(progress, window));
+  };
+
+/**
+ * The chain gave up blocks that were final: others are in the place of all after `last`, whose records are reverted. Watches read
+ * what is after `last` as ranges. Of the new window, blocks up to `last` may have records that were stored at any time.
+ */
+export const replaceWindow =
+  (headers: Window<Header>, last: number, watches: Iterable<CoveredWatch>): Transition =>
+  (progress) => {
+    const anchors = progress.anchors.filter(({ number }) => number <= Math.min(last, headers[0].number - 1));
+    return readAfter(toWindow(headers, 0), last, watches)({ ...progress, anchors });
+  };
+
+const readAfter =
+  (window: Window<WindowBlock>, last: number, watches: Iterable<CoveredWatch>): Transition =>
+  (progress) => {
     const all = [...watches];
     const ranges = liveWatches(progress, all).map(({ id, startBlock }) =>
       newJoiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),

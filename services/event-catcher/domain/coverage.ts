@@ -7,6 +7,18 @@ export interface Range extends Readonly<Omit<BackfillRange, 'watchIds'>> {
   readonly watchId: string;
 }
 
+/** The part of a watch that tells which blocks somebody wants. */
+interface WantedWatch {
+  readonly wantedFrom: number;
+}
+
+/** Whether nobody wants any block of a range. */
+export const isUnwanted = ({ joins, to }: Range, { wantedFrom }: WantedWatch): boolean => !joins && to < wantedFrom;
+
+/** Whether a range is left unread for now: no provider gives its blocks, or nobody wants them. */
+export const isLeft = (range: Range, watch: WantedWatch): boolean =>
+  range.gap !== undefined || isUnwanted(range, watch);
+
 /**
  * What was read for the watches of a chain. Of each watch that is everything from its start block to the head, except
  * its ranges.

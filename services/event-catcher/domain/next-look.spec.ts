@@ -21,10 +21,11 @@ describe('the next look for a block', () => {
     expect(nextLookMs(windowOf(33, 12), after(2_000), bounds)).toBe(9_400);
   });
 
-  it('comes soon when the block is overdue, and less often the longer it is', () => {
+  it('comes soon when the block is overdue, and less often the longer it is, but for a bound', () => {
     expect(nextLookMs(windowOf(33, 12), after(11_400), bounds)).toBe(1_500);
     expect(nextLookMs(windowOf(33, 12), after(31_400), bounds)).toBe(5_000);
-    expect(nextLookMs(windowOf(33, 12), after(600_000), bounds)).toBe(15_000);
+    expect(nextLookMs(windowOf(33, 12), after(600_000), bounds)).toBe(5_000);
+    expect(nextLookMs(windowOf(33, 100), after(600_000), bounds)).toBe(12_500);
   });
 
   it('keeps to the bounds, where blocks are quick, slow, or only one is known', () => {

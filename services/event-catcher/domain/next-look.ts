@@ -4,8 +4,9 @@ import { tipOf, type LinkedBlock, type Window } from './window.ts';
 const EARLY = 0.95;
 /** How often an overdue block is looked for, in parts of the time between blocks. */
 const OVERDUE_LOOKS = 8;
-/** An overdue block is looked for less often the longer it is overdue. */
+/** An overdue block is looked for less often the longer it is overdue, up to a bound: it may be the provider that stood still. */
 const OVERDUE_PART = 1 / 4;
+const OVERDUE_MAX_MS = 5_000;
 /** Where new blocks are announced, one is looked for unannounced only after so many of their intervals. */
 const UNANNOUNCED_BLOCKS = 2;
 
@@ -38,7 +39,8 @@ export const nextLookMs = (
   if (bounds.isLocal && !isRegular(window, blockMs)) return bounds.leastMs;
   const isAnnounced = announcedAgoMs < UNANNOUNCED_BLOCKS * blockMs;
   const dueMs = (isAnnounced ? UNANNOUNCED_BLOCKS : EARLY) * blockMs - foundAgoMs;
-  const pauseMs = dueMs > 0 ? dueMs : Math.max(blockMs / OVERDUE_LOOKS, -dueMs * OVERDUE_PART);
+  const overdueMs = Math.min(OVERDUE_MAX_MS, -dueMs * OVERDUE_PART);
+  const pauseMs = dueMs > 0 ? dueMs : Math.max(blockMs / OVERDUE_LOOKS, overdueMs);
   return Math.min(bounds.mostMs, Math.max(bounds.leastMs, pauseMs));
 };
 

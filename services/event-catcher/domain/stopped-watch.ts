@@ -2,18 +2,22 @@ import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { appOfClaimant, claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { pauseText, type Watch } from '../../../shared/read-models/watches.ts';
-import { about } from './watch.ts';
+import { about, firstWanted, movedStart } from './watch.ts';
 
 type Known = Watch | undefined;
 /** Who wants a watch to change: somebody who may claim it, or the operator by the command line. */
 export type Holder = { kind: 'claimant'; claimant: Claimant } | { kind: 'operator' };
 
-/** Drops a claim. Without a claim nothing more is read. @throws Refusal watch_not_found */
+/**
+ * Drops a claim. Without a claim nothing more is read; otherwise the watch begins where the others want it to.
+ * @throws Refusal watch_not_found
+ */
 export const removeClaim = (known: Known, { appId, userId }: Claimant): WatchEvent[] => {
   const watch = claimed(known);
-  if (!watch.claims.includes(claimantText({ appId, userId })))
-    throw new Refusal('watch_not_found', 'you have no claim on this registration');
-  return [{ type: 'WatchRemoved', data: { ...about(watch), appId, userId } }];
+  const claim = claimantText({ appId, userId });
+  if (!watch.claims.includes(claim)) throw new Refusal('watch_not_found', 'you have no claim on this registration');
+  const removal: WatchEvent = { type: 'WatchRemoved', data: { ...about(watch), appId, userId } };
+  return [removal, ...movedStart(watch, firstWanted(watch, claim))];
 };
 
 /** Pauses a watch. The operator's pause replaces any other. @throws Refusal watch_not_found, forbidden */

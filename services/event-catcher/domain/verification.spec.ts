@@ -7,7 +7,9 @@ import {
   nextOfBehind,
   nextOfReplay,
   readUpTo,
+  skip,
   verify,
+  verifyAgainAfter,
   verifyFrom,
   type Verification,
 } from './verification.ts';
@@ -28,6 +30,7 @@ describe('how far a chain is verified', () => {
         { watchId: 'new', next: 8 },
       ],
       replays: [],
+      skipped: [],
       watchesUpTo: 9,
     });
   });
@@ -112,5 +115,54 @@ describe('how far a chain is verified', () => {
     const ranges = [range(5, 9, false), range(30, 60, true)];
     expect([0, 5, 10, 30, 70].map((from) => readUpTo(ranges, { from, final: 60 }))).toEqual([4, 4, 29, 29, 29]);
     expect(readUpTo([], { from: 3, final: 60 })).toBe(60);
+  });
+
+  it('goes on behind blocks that could not be read, and compares them once they have been', () => {
+    const before = at({
+      verified: 50,
+      behind: [{ watchId: 'w', next: 12 }],
+      replays: [{ watchId: 'w', next: 15, to: 18 }],
+    });
+    const left = skip(before, { watchId: 'w', to: 20 }, 10);
+    expect(left).toEqual({
+      ...before,
+      behind: [{ watchId: 'w', next: 21 }],
+      replays: [],
+      skipped: [{ watchId: 'w', next: 10, to: 20 }],
+    });
+    expect(skip({ ...left, behind: [{ watchId: 'w', next: 4 }] }, { watchId: 'w', to: 20 }, 4).skipped).toEqual([
+      { watchId: 'w', next: 4, to: 20 },
+    ]);
+    const [first] = left.skipped;
+    if (!first) throw new Error('blocks were skipped');
+    const some = nextOfReplay({ ...watch('w'), ...first }, { blocks: 100, reach: () => 14 });
+    const compared = verify(left, some);
+    expect(compared.skipped).toEqual([{ watchId: 'w', next: 15, to: 20 }]);
+    expect(verify(compared, { ...some, from: 15, to: 20 }).skipped).toEqual([]);
+  });
+
+  it('of others that skipped some of these blocks is no part of a comparison', () => {
+    const reach = ({ id }: { id: string }, block: number) => (id === 'gap' && block <= 12 ? 9 : 99);
+    const others = [behind('gap', 13), behind('in', 13)];
+    const next = nextOfBehind(at({ verified: 50 }), behind('lead', 10), others, { blocks: 10, reach });
+    expect(next.watches.map(({ id }) => id)).toEqual(['lead', 'in']);
+  });
+
+  it('is what it was up to a block where all after it are others', () => {
+    const replay = (next: number, to: number) => ({ watchId: 'w', next, to });
+    const before = at({
+      verified: 50,
+      behind: [behind('in', 20), behind('after', 31)],
+      replays: [replay(5, 40), replay(31, 40)],
+      skipped: [replay(5, 30), replay(35, 40)],
+    });
+    expect(verifyAgainAfter(before, 30)).toEqual({
+      ...before,
+      verified: 30,
+      behind: [behind('in', 20)],
+      replays: [replay(5, 30)],
+      skipped: [replay(5, 30)],
+    });
+    expect(verifyAgainAfter(before, -1)).toEqual(initialVerification);
   });
 });

@@ -21,11 +21,13 @@ export interface Verification {
   readonly behind: readonly Unverified[];
   /** Of each watch one at most. */
   readonly replays: readonly Replay[];
+  /** Blocks that could not be read when others were compared: they are compared once they have been read. */
+  readonly skipped: readonly Replay[];
   /** Position up to which registrations are taken into account. */
   readonly watchesUpTo: Position;
 }
 
-export const initialVerification: Verification = { verified: 0, behind: [], replays: [], watchesUpTo: 0 };
+export const initialVerification: Verification = { verified: 0, behind: [], replays: [], skipped: [], watchesUpTo: 0 };
 
 /** Everything that watches have from these start blocks on is to be verified: they are new, or begin earlier than before. */
 export const verifyFrom = (
@@ -35,7 +37,8 @@ export const verifyFrom = (
 ): Verification => {
   const { verified } = verification;
   const next = new Map(verification.behind.map((one) => [one.watchId, one.next]));
-  for (const { id, startBlock } of watches) if (startBlock <= verified || next.has(id)) next.set(id, startBlock);
+  for (const { id, startBlock } of watches)
+    if (startBlock <= verified || next.has(id)) next.set(id, Math.min(startBlock, next.get(id) ?? startBlock));
   const behind = Array.from(next, ([watchId, from]) => ({ watchId, next: from }));
   return { ...verification, behind, watchesUpTo };
 };
@@ -48,6 +51,34 @@ export const addReplays = (verification: Verification, replays: readonly Replay[
     byWatch.set(watchId, { watchId, next: Math.min(known.next, next), to: Math.max(known.to, to) });
   }
   return { ...verification, replays: [...byWatch.values()] };
+};
+
+/** Blocks of a watch, up to the last one of a range that is left unread, are compared when they have been read, and the next ones now. */
+export const skip = (verification: Verification, { watchId, to }: Pick<Replay, 'watchId' | 'to'>, next: number) => {
+  const beyond = <One extends Unverified>(one: One): One =>
+    one.watchId === watchId && next <= one.next && one.next <= to ? { ...one, next: to + 1 } : one;
+  const isSame = (one: Replay) => one.watchId === watchId && (one.to === to || one.to === next - 1);
+  const first = verification.skipped.filter(isSame).reduce((least, one) => Math.min(least, one.next), next);
+  return {
+    ...verification,
+    behind: verification.behind.map(beyond),
+    replays: verification.replays.map(beyond).filter((one) => one.next <= one.to),
+    skipped: [...verification.skipped.filter((one) => !isSame(one)), { watchId, next: first, to }],
+  };
+};
+
+/** Other blocks are in the place of all after this one: they are to be verified. */
+export const verifyAgainAfter = (verification: Verification, last: number): Verification => {
+  if (last < 0) return initialVerification;
+  const upTo = (replays: readonly Replay[]) =>
+    replays.flatMap((one) => (one.next > last ? [] : [{ ...one, to: Math.min(one.to, last) }]));
+  return {
+    ...verification,
+    verified: Math.min(verification.verified, last),
+    behind: verification.behind.filter(({ next }) => next <= last),
+    replays: upTo(verification.replays),
+    skipped: upTo(verification.skipped),
+  };
 };
 
 /** Some of those that are not behind are verified later than the others: each from its start block, if that comes later. */
@@ -68,15 +99,18 @@ export interface ToVerify<Watch extends CoveredWatch = CoveredWatch> {
 }
 
 /** These blocks have been compared. */
-export const verify = (verification: Verification, { to, watches, left, isReplay }: ToVerify): Verification => {
+export const verify = (verification: Verification, { from, to, watches, left, isReplay }: ToVerify): Verification => {
   if (left) {
     const reached = left.filter(({ startBlock }) => startBlock <= to);
     return { ...leaveBehind(verification, reached), verified: to };
   }
   const ids = new Set(watches.map(({ id }) => id));
   if (isReplay) {
-    const replays = verification.replays.map((one) => (ids.has(one.watchId) ? { ...one, next: to + 1 } : one));
-    return { ...verification, replays: replays.filter((one) => one.next <= one.to) };
+    const after = (replays: readonly Replay[]) =>
+      replays
+        .map((one) => (ids.has(one.watchId) && one.next === from ? { ...one, next: to + 1 } : one))
+        .filter((one) => one.next <= one.to);
+    return { ...verification, replays: after(verification.replays), skipped: after(verification.skipped) };
   }
   const isDone = to >= verification.verified;
   const behind = verification.behind.flatMap((one) =>
@@ -122,7 +156,8 @@ export const nextOfBehind = <Watch extends CoveredWatch & Unverified>(
 ): ToVerify<Watch> => {
   const from = lead.next;
   const to = Math.min(verified, from + blocks - 1, reach(lead, from));
-  const joining = others.filter((one) => from <= one.next && one.next <= to && reach(one, one.next) >= to);
+  // One that has not read all of these blocks, though it is verified beyond some of them, is not compared with them.
+  const joining = others.filter((one) => from <= one.next && one.next <= to && reach(one, from) >= to);
   return { from, to, watches: [lead, ...joining], left: undefined, isReplay: false };
 };
 

@@ -1,11 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BackfillRange as Range } from '../../../schemas/events/chain-events.ts';
-import { progressOf, withAside } from './watch-progress.ts';
+import { gapText, progressOf, verifiedBlockOf, withAside } from './watch-progress.ts';
 
 const watch = { id: 'w', startBlock: 10, readSince: 30, isRemoved: false, paused: null };
 const joining: Range = { watchIds: ['x', 'w'], from: 10, next: 21, to: 40, joins: true };
 const extension: Range = { watchIds: ['x', 'w'], from: 2, next: 5, to: 9, joins: false };
 const ofOther = (range: Range): Range => ({ ...range, watchIds: ['other'], next: range.next - 1 });
+const toRead = (fromBlock: number, toBlock: number) => ({
+  ...{ fromBlock, toBlock },
+  ...{ reason: 'they are still to be read', since: null },
+});
+const extended = { ...watch, startBlock: 2 };
 const chain = (...backfills: Range[]) => ({ head: 52, backfills, watchesUpTo: 30 });
 
 describe('the progress of a watch', () => {
@@ -56,9 +61,13 @@ describe('the progress of a watch', () => {
   });
 
   it('has its extension as a gap, while it is live or backfilling', () => {
-    const gaps = [{ from: 5, to: 9 }];
-    expect(progressOf(watch, chain(extension, ofOther(extension)))).toMatchObject({ state: 'live', gaps });
-    expect(progressOf(watch, chain(joining, extension))).toMatchObject({ state: 'backfilling', blocksLeft: 20, gaps });
+    const gaps = [toRead(5, 9)];
+    expect(progressOf(extended, chain(extension, ofOther(extension)))).toMatchObject({ state: 'live', gaps });
+    expect(progressOf(extended, chain(joining, extension))).toMatchObject({
+      state: 'backfilling',
+      blocksLeft: 20,
+      gaps,
+    });
   });
 
   it('is paused where its reading stopped, whether an app wanted it or none claims it', () => {
@@ -86,12 +95,55 @@ describe('the progress of a watch', () => {
       { from: 10, next: 21, to: 40, joins: true },
       { from: 2, next: 5, to: 9, joins: false },
     ];
-    const gaps = [{ from: 5, to: 9 }];
+    const gaps = [toRead(5, 9)];
     const read = (takenUp: number | null, ...backfills: Range[]) =>
-      progressOf(watch, withAside({ ...chain(...backfills), position: 50 }, new Map([['w', { ranges, takenUp }]])));
+      progressOf(extended, withAside({ ...chain(...backfills), position: 50 }, new Map([['w', { ranges, takenUp }]])));
     for (const takenUp of [null, 51])
       expect(read(takenUp)).toEqual({ state: 'backfilling', currentBlockNumber: 20, blocksLeft: 20, gaps });
     expect(read(null, joining, extension).gaps).toEqual(gaps);
     expect(read(49)).toMatchObject({ state: 'live', gaps: [] });
+  });
+
+  const gap = { reason: 'no provider gives these blocks', since: '2026-01-02T12:00:00.000Z' };
+  const pruned: Range = { watchIds: ['w'], from: 10, next: 10, to: 24, joins: false, gap };
+
+  it('is live behind blocks that nobody gives, and names them, but for those that nobody wants', () => {
+    expect(progressOf(watch, chain(pruned))).toEqual({
+      state: 'live',
+      currentBlockNumber: 52,
+      blocksLeft: 0,
+      gaps: [{ fromBlock: 10, toBlock: 24, ...gap }],
+    });
+    expect(progressOf({ ...watch, startBlock: 20 }, chain(pruned)).gaps).toMatchObject([
+      { fromBlock: 20, toBlock: 24 },
+    ]);
+    expect(progressOf({ ...watch, startBlock: 25 }, chain(pruned)).gaps).toEqual([]);
+  });
+
+  it('tells the setting that helps against blocks that nobody gives, and nothing of those that are to be read', () => {
+    expect(gapText(progressOf(watch, chain(pruned)).gaps)).toMatch(
+      /^blocks 10 to 24 are missing: .*"rpcUrls".*CHAINS$/,
+    );
+    expect(gapText(progressOf(extended, chain(extension)).gaps)).toBeNull();
+  });
+
+  it('is verified before what is not read, and before what was not read when the rest was verified', () => {
+    const known = { ...watch, createdPosition: 1 };
+    const verified = (skipped: { watchIds: string[]; next: number; to: number }[], ...backfills: Range[]) =>
+      verifiedBlockOf(
+        known,
+        { verified: 50, behind: [], skipped, watchesUpTo: 30 },
+        progressOf(watch, chain(...backfills)),
+      );
+    expect(verified([])).toBe(50);
+    expect(verified([], pruned)).toBeNull();
+    expect(verified([], { ...pruned, next: 15 })).toBe(14);
+    expect(verified([{ watchIds: ['w'], next: 12, to: 24 }])).toBe(11);
+    expect(
+      verified([
+        { watchIds: ['other'], next: 12, to: 24 },
+        { watchIds: ['w'], next: 2, to: 9 },
+      ]),
+    ).toBe(50);
   });
 });

@@ -6,6 +6,7 @@ type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'readSince' | 'isRemove
 interface VerifiedChain {
   readonly verified: number;
   readonly behind: readonly { watchIds: readonly string[]; next: number }[];
+  readonly skipped?: readonly { watchIds: readonly string[]; next: number; to: number }[];
   readonly watchesUpTo: number;
 }
 interface ReadChain {
@@ -20,9 +21,29 @@ export interface WatchProgress {
   currentBlockNumber: number;
   /** How many blocks are to be read before the watch is live. */
   blocksLeft: number;
-  /** Ranges before the current block that are still to be read, both ends included. */
-  gaps: { from: number; to: number }[];
+  /** Ranges before the current block that are not read, both ends included, in their order. */
+  gaps: WatchGap[];
 }
+
+export interface WatchGap {
+  fromBlock: number;
+  toBlock: number;
+  reason: string;
+  /** `null`: they are still to be read. */
+  since: string | null;
+}
+
+/** Of blocks that were asked for after the registration, or fell behind. */
+const TO_READ = 'they are still to be read';
+
+/** What an operator can do about blocks that no provider gives; `null` if there are none. */
+export const gapText = (gaps: readonly WatchGap[]): string | null => {
+  const [gap] = gaps.filter(({ since }) => since !== null);
+  if (!gap) return null;
+  const { fromBlock, toBlock, reason } = gap;
+  const blocks = `blocks ${String(fromBlock)} to ${String(toBlock)} are missing: ${reason}`;
+  return `${blocks}: add an endpoint that has them to "rpcUrls" of this chain in CHAINS`;
+};
 
 /** What is set aside of watches is still to be read, too, until the progress of their chain has it again. */
 export const withAside = <Chain extends ReadChain & { position: number }>(
@@ -43,9 +64,16 @@ export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchP
 
 const readProgress = ({ id, startBlock, readSince }: Watched, chain: ReadChain | undefined): WatchProgress => {
   const ranges = chain?.backfills.filter(({ watchIds }) => watchIds.includes(id)) ?? [];
-  // Until the next progress is stored, what has been set aside is in it as well.
-  const ends = new Map(ranges.filter(({ joins }) => !joins).map((range) => [range.to, range.next]));
-  const gaps = Array.from(ends, ([to, from]) => ({ from, to }));
+  // Nobody wants what ends before the start block. Until the next progress is stored, what has been set aside is in it as well.
+  const unread = new Map(
+    ranges.filter(({ joins, to }) => !joins && to >= startBlock).map((range) => [range.to, range]),
+  );
+  const gaps = Array.from(unread.values(), ({ next, to, gap }) => ({
+    fromBlock: Math.max(startBlock, next),
+    toBlock: to,
+    reason: gap?.reason ?? TO_READ,
+    since: gap?.since ?? null,
+  })).sort((left, right) => left.fromBlock - right.fromBlock);
   const joining = ranges.find(({ joins }) => joins);
   if (joining) return backfilling(joining.next, joining.to, gaps);
   if (!chain || chain.watchesUpTo < readSince) return backfilling(startBlock, chain?.head ?? -1, gaps);
@@ -66,10 +94,12 @@ export const verifiedBlockOf = (
   { currentBlockNumber, gaps }: Pick<WatchProgress, 'currentBlockNumber' | 'gaps'>,
 ): number | null => {
   if (!verification || verification.watchesUpTo < createdPosition) return null;
-  const behind = verification.behind.find(({ watchIds }) => watchIds.includes(id));
-  const verified = behind ? behind.next - 1 : verification.verified;
+  const { behind, skipped = [] } = verification;
+  const isOfIt = ({ watchIds }: { watchIds: readonly string[] }) => watchIds.includes(id);
+  const unverified = [...behind, ...skipped.filter(({ to }) => to >= startBlock)].filter(isOfIt);
+  const verified = Math.min(verification.verified, ...unverified.map(({ next }) => next - 1));
   // An extension backwards may not be known to the verification yet.
-  const read = Math.min(currentBlockNumber, ...gaps.map(({ from }) => from - 1));
+  const read = Math.min(currentBlockNumber, ...gaps.map(({ fromBlock }) => fromBlock - 1));
   const block = Math.min(verified, read);
   return block < startBlock ? null : block;
 };

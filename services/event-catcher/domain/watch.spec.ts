@@ -4,6 +4,7 @@ import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { PauseReason, WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { claimantText } from '../../../shared/chain/claimant.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
+import { removeClaim } from './stopped-watch.ts';
 import {
   formerWatchIdOf,
   isSameFragment,
@@ -21,10 +22,9 @@ const { watchId, chainId, contractAddress, fragment } = first;
 const given = (...events: WatchEvent[]): Watch | undefined =>
   events.reduce<Watch | undefined>((watch, event) => watchFold.evolve(watch, event, 0), undefined);
 const registered: WatchEvent = { type: 'ContractRegistered', data: first };
-const extendedTo = (startBlock: number): WatchEvent => ({
-  type: 'WatchExtended',
-  data: { watchId, chainId, contractAddress, startBlock },
-});
+const about = { watchId, chainId, contractAddress };
+const extendedTo = (startBlock: number): WatchEvent => ({ type: 'WatchExtended', data: { ...about, startBlock } });
+const shortenedTo = (startBlock: number): WatchEvent => ({ type: 'WatchShortened', data: { ...about, startBlock } });
 
 describe('registering a contract event', () => {
   it('creates a watch for the first registration', () => {
@@ -32,10 +32,44 @@ describe('registering a contract event', () => {
     expect(given(registered)).toMatchObject({ id: watchId, startBlock: 100, claims: ['app_1'] });
   });
 
-  it('does nothing for the same claimant with the same or a later start block', () => {
-    for (const startBlock of [100, 101]) {
-      expect(registerContract(given(registered), { ...first, startBlock })).toEqual([]);
+  it('does nothing for the same claimant with the same start block', () => {
+    expect(registerContract(given(registered), first)).toEqual([]);
+  });
+
+  it('begins later for a later start block, once nobody else wants an earlier one', () => {
+    const later = { ...first, startBlock: 150 };
+    expect(registerContract(given(registered), later)).toEqual([shortenedTo(150)]);
+    expect(given(registered, shortenedTo(150))).toMatchObject({ startBlock: 150 });
+    const byOther = { ...first, appId: 'app_2', startBlock: 200 };
+    const claimed: WatchEvent = { type: 'ContractRegistered', data: { ...byOther, startBlock: 100, askedBlock: 200 } };
+    expect(registerContract(given(registered), byOther)).toEqual([claimed]);
+    const both = given(registered, claimed);
+    const again: WatchEvent = { type: 'ContractRegistered', data: { ...later, startBlock: 100, askedBlock: 150 } };
+    expect(registerContract(both, later)).toEqual([again, shortenedTo(150)]);
+    expect(removeClaim(both, first)).toEqual([
+      { type: 'WatchRemoved', data: { ...about, appId: 'app_1', userId: null } },
+      shortenedTo(200),
+    ]);
+    expect(removeClaim(both, byOther)).toHaveLength(1);
+  });
+
+  it('begins where the first registration after the last claim was dropped wants it to', () => {
+    const removed: WatchEvent = { type: 'WatchRemoved', data: { ...about, appId: 'app_1', userId: null } };
+    for (const [startBlock, moved] of [
+      [160, shortenedTo],
+      [60, extendedTo],
+    ] as const) {
+      const asked = { ...first, appId: 'app_2', startBlock };
+      expect(registerContract(given(registered, removed), asked)).toEqual([
+        { type: 'ContractRegistered', data: { ...asked, startBlock: 100, askedBlock: startBlock } },
+        moved(startBlock),
+      ]);
     }
+  });
+
+  it('is not moved where it is not known who wanted it to begin earlier', () => {
+    const byOther: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
+    expect(removeClaim(given(registered, byOther, extendedTo(3)), first)).toHaveLength(1);
   });
 
   it('extends the watch backwards for an earlier start block', () => {
@@ -43,12 +77,16 @@ describe('registering a contract event', () => {
     expect(given(registered, extendedTo(99))).toMatchObject({ startBlock: 99, fragment });
   });
 
-  it("adds another app to the watch and keeps the stored start block, whatever that app's start block is", () => {
+  it('adds another app to the watch, which begins where the first of them wants it to', () => {
     const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
+    const asking = (askedBlock: number): WatchEvent => ({
+      type: 'ContractRegistered',
+      data: { ...first, appId: 'app_2', askedBlock },
+    });
     const later = { ...first, appId: 'app_2', startBlock: 200 };
-    expect(registerContract(given(registered), later)).toEqual([byOtherApp]);
+    expect(registerContract(given(registered), later)).toEqual([asking(200)]);
     const earlier = { ...first, appId: 'app_2', startBlock: 50 };
-    expect(registerContract(given(registered), earlier)).toEqual([byOtherApp, extendedTo(50)]);
+    expect(registerContract(given(registered), earlier)).toEqual([asking(50), extendedTo(50)]);
     expect(given(registered, byOtherApp)?.claims).toEqual(['app_1', 'app_2']);
   });
 
@@ -62,7 +100,6 @@ describe('registering a contract event', () => {
 
   it('resumes a watch that its only holder paused when another app registers it, and no other pause', () => {
     const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
-    const about = { watchId, chainId, contractAddress };
     const paused = (reason: PauseReason): WatchEvent => ({ type: 'WatchPaused', data: { ...about, reason } });
     const resumed: WatchEvent = { type: 'WatchResumed', data: { ...about, isUnbounded: false } };
     const other = { ...first, appId: 'app_2' };
@@ -85,7 +122,9 @@ describe('registering a contract event', () => {
     fc.assert(
       fc.property(registrations, (asked) => {
         let watch = given();
+        const starts = new Map<string, number>();
         for (const one of asked) {
+          starts.set(claimantText(one), one.startBlock);
           const registration = { ...first, ...one };
           watch = registerContract(watch, registration).reduce(
             (state, event) => watchFold.evolve(state, event, 0),
@@ -93,7 +132,7 @@ describe('registering a contract event', () => {
           );
           expect(registerContract(watch, registration)).toEqual([]);
         }
-        expect(watch?.startBlock).toBe(Math.min(...asked.map(({ startBlock }) => startBlock)));
+        expect(watch?.startBlock).toBe(Math.min(...starts.values()));
         expect(watch?.claims).toEqual([...new Set(asked.map(claimantText))]);
       }),
     );

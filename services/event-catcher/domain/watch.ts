@@ -29,24 +29,38 @@ export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['
 export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
- * The first registration creates the watch. A registration by somebody else adds a claim, keeps the stored start block, and
- * ends a pause that the only holder wanted. An earlier start block extends the watch backwards; a later one changes nothing.
+ * The first registration creates the watch. A registration by somebody else adds a claim, and ends a pause that the only holder
+ * wanted. The watch begins where the first of those who claim it wants it to: a registration moves its start back, or, once nobody
+ * else wants earlier blocks, forward.
  */
 export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
   if (!watch) return [{ type: 'ContractRegistered', data: asked }];
   const { startBlock } = watch;
-  const bySomebodyElse: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock } };
+  const claim = claimantText(asked);
+  const isHolder = watch.claims.includes(claim);
+  // Of the only claim the start of the watch tells it.
+  const isKnown = isHolder && (watch.claims.length === 1 || startOf(watch, claim) === asked.startBlock);
+  const elsewhere = asked.startBlock === startBlock ? {} : { askedBlock: asked.startBlock };
+  const claiming: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock, ...elsewhere } };
   const resumption: WatchEvent = { type: 'WatchResumed', data: { ...about(watch), isUnbounded: false } };
-  const extension: WatchEvent = {
-    type: 'WatchExtended',
-    data: { ...about(watch), startBlock: asked.startBlock },
-  };
-  const isHolder = watch.claims.includes(claimantText(asked));
   return [
-    ...(isHolder ? [] : [bySomebodyElse]),
+    ...(isKnown ? [] : [claiming]),
     ...(!isHolder && watch.paused === 'app' ? [resumption] : []),
-    ...(asked.startBlock < startBlock ? [extension] : []),
+    ...movedStart(watch, Math.min(asked.startBlock, firstWanted(watch, claim))),
   ];
+};
+
+const startOf = ({ claimStarts, startBlock }: Watch, claim: string): number => claimStarts?.[claim] ?? startBlock;
+
+/** The first block that somebody wants, but for one of those who claim it; `Infinity` if there are no others. */
+export const firstWanted = (watch: Watch, but: string): number =>
+  watch.claims.reduce((first, claim) => (claim === but ? first : Math.min(first, startOf(watch, claim))), Infinity);
+
+/** The watch begins at another block than before, if it does. */
+export const movedStart = (watch: Watch, startBlock: number): WatchEvent[] => {
+  if (startBlock === watch.startBlock || startBlock === Infinity) return [];
+  const type = startBlock < watch.startBlock ? 'WatchExtended' : 'WatchShortened';
+  return [{ type, data: { ...about(watch), startBlock } }];
 };
 
 /** Whether two fragments are of one watch: they differ in nothing. */

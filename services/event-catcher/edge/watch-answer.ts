@@ -1,4 +1,4 @@
-import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { watchedContract, type WatchedContract } from '../../../schemas/http/watched-contract.ts';
 import type { ChainDocument } from '../../../shared/read-models/chains.ts';
 import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import { progressOf } from '../domain/watch-progress.ts';

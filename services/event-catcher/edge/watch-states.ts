@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { WatchState } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchState } from '../../../schemas/http/watched-contract.ts';
 import { isStopped, type Watch } from '../../../shared/read-models/watches.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from './ports.ts';

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
 import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { isStopped, pauseText, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { progressOf, verifiedBlockOf } from '../domain/watch-progress.ts';
+import { gapText, progressOf, verifiedBlockOf } from '../domain/watch-progress.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from './ports.ts';
 import { WatchModels } from './watch-models.ts';
 
@@ -33,7 +33,7 @@ export class WatchStatuses {
     const { state, currentBlockNumber, blocksLeft, gaps } = progress;
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch);
     const error = isStopped(watch) ? null : this.follower.errorOf(watch);
-    const warning = isStopped(watch) ? pauseText(watch.paused) : this.follower.warningOf(watch);
+    const warning = isStopped(watch) ? pauseText(watch.paused) : (this.follower.warningOf(watch) ?? gapText(gaps));
     const told = error === null ? state : 'failed';
     return {
       id: watch.id,
@@ -49,7 +49,7 @@ export class WatchStatuses {
       lagSeconds: chain ? secondsBetween(Date.parse(chain.headTime), this.clock.now()) : null,
       eventsTotal,
       eventsPerSecond,
-      etaSeconds: told === 'live' ? 0 : told === 'paused' ? null : secondsFor(blocksLeft, blocksPerSecond),
+      etaSeconds: told === 'live' ? 0 : told === 'backfilling' ? secondsFor(blocksLeft, blocksPerSecond) : null,
       verifiedBlock: verifiedBlockOf(watch, verification, progress),
       lastError: error ?? warning,
       gaps,

@@ -41,7 +41,9 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     verification: { everyMs: 1, callMs: 0 },
     reader,
     newHeads: new NewHeads(),
-    finality: new Finality(reader, { confirmations: CONFIRMATIONS, isDevelopment: true }, 0, { elapsed: () => 0 }),
+    finality: new Finality(reader, { finality: 'finalized', confirmations: CONFIRMATIONS, isDevelopment: true }, 0, {
+      elapsed: () => 0,
+    }),
     watches,
     records: { unconfirmed: [] },
     meter: new ProgressMeter(systemClock),

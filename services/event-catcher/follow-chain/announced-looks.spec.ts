@@ -62,6 +62,7 @@ const followed = ({
     const polled = { pollMs: POLL_MS, pollMsMax: 15_000, verification };
     const settings = {
       chainId: 2484,
+      finality: 'finalized' as const,
       confirmations: 12,
       isLocal: false,
       isDevelopment: false,

@@ -1,5 +1,5 @@
 import { appOfClaimant } from '../../../shared/chain/claimant.ts';
-import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
@@ -7,6 +7,9 @@ import { ChunkSize } from '../domain/chunk-size.ts';
 import { allRanges, findRange, lastBlockOf, rangeId, type Range } from '../domain/coverage.ts';
 import { isToRead } from './ranges-to-read.ts';
 import { RangeReading, type BackfillDependencies } from './range-reading.ts';
+import { withRemedy } from './remedy.ts';
+import { leaveUnread } from './unread-blocks/leave-unread.ts';
+import { countRefusal, isForGood, type Refusals } from './unread-blocks/refusals.ts';
 
 /** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
 const CHUNKS_AT_ONCE = 5;
@@ -18,7 +21,11 @@ const READING_MS = 2_000;
 /** So long it takes at most, as a rule, until a pause that was stored here is known. */
 const STOPPED_MS = 1_000;
 const RETRY_FIRST_MS = 200;
-const RETRY_MAX_MS = 30_000;
+/** A provider that refuses ranges is seen to answer them again within this time. */
+const RETRY_MAX_MS = 5_000;
+const BOUNDED_MS = 30_000;
+/** Blocks that no provider had are tried again. */
+const GAP_RETRY_MS = 3_600_000;
 
 /** What is known of a range beside how far it was read, as long as it is unfinished. */
 interface Waits {
@@ -30,11 +37,14 @@ interface Waits {
   waitsUntil: number;
   /** Whether it is an extension that met a bound of its watch. Once that has none, it waits no longer. */
   isBounded: boolean;
+  refusals: Refusals | undefined;
   /** Ranges that failed together and were parted are read together with their own part only. */
   part: number;
 }
 
-type Dependencies = Omit<BackfillDependencies, 'chunks'> & { clock: Pick<Clock, 'elapsed'> };
+const NEVER_FAILED = { retryMs: undefined, isBounded: false, refusals: undefined, part: 0 };
+
+type Dependencies = Omit<BackfillDependencies, 'chunks'> & { clock: Clock };
 
 /**
  * Reads all unfinished ranges of a chain, those that begin at the same block together. They have turns: first those of the app
@@ -94,7 +104,7 @@ export class Backfills {
   private meterRanges(): void {
     const { chain, meter, writer } = this.dependencies;
     const toRead = writer.progress.backfills.filter(
-      (range) => !this.reading.has(rangeId(range)) && isToRead(range, writer.progress, chain),
+      (range) => !range.gap && !this.reading.has(rangeId(range)) && isToRead(range, writer.progress, chain),
     );
     meter.ranges = { reading: this.reading.size, waiting: toRead.length };
   }
@@ -161,7 +171,7 @@ export class Backfills {
     const id = rangeId(range);
     const known = this.known.get(id);
     if (known) return known;
-    const made = { servedAt: 0, size: new ChunkSize(), retryMs: undefined, waitsUntil: 0, isBounded: false, part: 0 };
+    const made = { servedAt: 0, size: new ChunkSize(), waitsUntil: 0, ...NEVER_FAILED };
     this.known.set(id, made);
     return made;
   }
@@ -195,9 +205,9 @@ export class Backfills {
     try {
       const reading = new RangeReading({ ...this.dependencies, chunks: this.chunks }, group, size, isOver);
       await reading.run(signal);
-      for (const range of group) Object.assign(this.of(range), { retryMs: undefined, isBounded: false, part: 0 });
+      for (const range of group) Object.assign(this.of(range), NEVER_FAILED);
       for (const range of reading.stopped) this.of(range).waitsUntil = clock.elapsed() + STOPPED_MS;
-      const bounded = { retryMs: RETRY_MAX_MS, waitsUntil: clock.elapsed() + RETRY_MAX_MS, isBounded: true };
+      const bounded = { retryMs: RETRY_MAX_MS, waitsUntil: clock.elapsed() + BOUNDED_MS, isBounded: true };
       for (const range of reading.bounded) Object.assign(this.of(range), bounded);
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
@@ -214,19 +224,27 @@ export class Backfills {
     this.dependencies.meter.succeeded(range.watchId);
   }
 
-  /** They try again later: in two parts, unless no provider answers at all. */
-  private async failed(group: readonly Range[], { message }: Error): Promise<void> {
-    const { chain, meter, clock } = this.dependencies;
+  /** They try again later: in two parts, unless no provider answers at all, or none has these blocks of any contract. */
+  private async failed(group: readonly Range[], error: Error): Promise<void> {
+    const { chain, meter, clock, writer } = this.dependencies;
+    const unread = group.flatMap((range) => findRange(writer.progress, range) ?? []);
+    for (const range of unread) {
+      const counted = { error, block: range.next, nowMs: clock.elapsed() };
+      this.of(range).refusals = countRefusal(this.of(range).refusals, counted);
+    }
+    if (error instanceof BlocksRefused && (await this.leave(unread, error))) return;
+    const isOfBlocks = error instanceof BlocksRefused && error.refusal.isForGood;
     const isTheirFault =
       group.length > 1 &&
+      !isOfBlocks &&
       (await chain.reader.head().then(
         () => true,
         () => false,
       ));
     // Of those that are parted it is not known yet whose fault it is.
-    for (const { watchId } of group) {
+    for (const { watchId, gap } of unread) {
       if (isTheirFault) meter.succeeded(watchId);
-      else meter.failed(watchId, message);
+      else if (!gap) meter.failed(watchId, withRemedy(error));
     }
     const middle = isTheirFault ? Math.ceil(group.length / 2) : group.length;
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
@@ -238,6 +256,29 @@ export class Backfills {
         waits.waitsUntil = clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
         waits.retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
       }
+    }
+  }
+
+  /** Ranges whose next blocks are refused for good go on behind these. @returns whether they do, or wait as gaps */
+  private async leave(ranges: readonly Range[], error: BlocksRefused): Promise<boolean> {
+    const { clock, meter } = this.dependencies;
+    const isLeft = (range: Range) => {
+      const { refusals } = this.of(range);
+      return range.gap !== undefined || (refusals !== undefined && isForGood(refusals, error, clock.elapsed()));
+    };
+    if (ranges.length === 0 || !ranges.every(isLeft)) return false;
+    try {
+      const gaps = await leaveUnread(this.dependencies, ranges, error);
+      for (const range of ranges) {
+        Object.assign(this.of(range), NEVER_FAILED);
+        meter.succeeded(range.watchId);
+      }
+      const waitsUntil = clock.elapsed() + GAP_RETRY_MS;
+      for (const gap of gaps) Object.assign(this.of(gap), { retryMs: GAP_RETRY_MS, waitsUntil });
+      return gaps.length > 0;
+    } catch (thrown) {
+      if (thrown instanceof ChainUnavailable) return false;
+      throw thrown;
     }
   }
 

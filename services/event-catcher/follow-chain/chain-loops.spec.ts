@@ -116,7 +116,8 @@ describe('a followed chain', () => {
       reader: overriding<ChainReader>(chain, { logsOfRange }),
       leases: overriding(readStore, { lease }),
     });
-    await eventually(() => errorOf(followed) === 'history pruned', 5_000, 'the watch must be delayed');
+    const told = 'history pruned: check "rpcUrls" of this chain in CHAINS';
+    await eventually(() => errorOf(followed) === told, 5_000, 'the watch must be delayed');
     const replace = async () => {
       const held = await readStore.lease(NAME);
       return readStore.replaceLease(NAME, held, { holder: 'elsewhere/1/a', epoch: 2, renewals: 0 });

@@ -63,10 +63,10 @@ export class ChainLoops {
     const bounds = new BackfillBounds(dependencies, readStore, most);
     const storedRecords = new StoredRecords(readStore);
     this.byChain = new Map(
-      chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
+      chains.map(({ settings: { chainId, finality, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
         const isLocal = rpcUrls.every(isOfThisMachine);
         const times = isDevelopment ? DEVELOPMENT_TIMES : isLocal ? LOCAL_TIMES : TIMES;
-        const chain = { chainId, confirmations, ...times, isLocal, isDevelopment, rangesMax: RANGES_MAX };
+        const chain = { chainId, finality, confirmations, ...times, isLocal, isDevelopment, rangesMax: RANGES_MAX };
         const watches = new Watches(dependencies.eventStore, chainId);
         const meter = new ProgressMeter(dependencies.clock);
         const following = { ...dependencies, reader, newHeads, watches, meter, bounds, storedRecords };

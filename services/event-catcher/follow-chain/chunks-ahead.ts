@@ -1,5 +1,5 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import { BlocksRefused, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import { blocksOf, type BlockRange } from '../../../shared/chain/suggested-range.ts';
 import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import type { ChunkSize } from '../domain/chunk-size.ts';
@@ -170,7 +170,7 @@ export class ChunksAhead {
     this.requests.sort((left, right) => left.from - right.from);
   }
 
-  /** Narrows a range that is refused. The blocks that are left of it are requested later. */
+  /** Narrows a range that is refused, so that the first of its blocks are read, if they can be. The blocks that are left of it are requested later. */
   private async read(request: Omit<Request, 'read'>): Promise<BlocksRead> {
     const { size, read } = this.dependencies;
     for (;;) {
@@ -185,11 +185,15 @@ export class ChunksAhead {
         this.requestAhead();
         return answer;
       } catch (error) {
-        if (!(error instanceof RangeTooLarge) || from === to || this.isClosed) throw error;
-        size.refused(blocks, error.suggested);
-        this.blocksAnswered = Math.min(this.blocksAnswered, blocks - 1);
-        request.to = Math.min(from + size.blocks, to) - 1;
-        this.requestAhead();
+        if (from === to || this.isClosed) throw error;
+        // Some of them are there perhaps, and how many blocks are asked for makes no difference.
+        if (error instanceof BlocksRefused) request.to = from + Math.floor(blocks / 2) - 1;
+        else if (error instanceof RangeTooLarge) {
+          size.refused(blocks, error.suggested);
+          this.blocksAnswered = Math.min(this.blocksAnswered, blocks - 1);
+          request.to = Math.min(from + size.blocks, to) - 1;
+          this.requestAhead();
+        } else throw error;
       }
     }
   }

@@ -5,11 +5,17 @@ import { overriding } from '../testing/overriding.ts';
 import { Finality } from './finality.ts';
 
 const clock = { ms: 0, elapsed: () => clock.ms };
-const finalityOf = (finalizedDepth: number | undefined, isDevelopment = false, storedDepth = 0) => {
+const SETTINGS = { finality: 'finalized', confirmations: 12, isDevelopment: false } as const;
+const finalityOf = (
+  finalizedDepth: number | undefined,
+  isDevelopment = false,
+  storedDepth = 0,
+  named: 'finalized' | number = 'finalized',
+) => {
   const chain = new MemoryChain(1);
   chain.finalizedDepth = finalizedDepth;
   for (let block = 1; block <= 40; block += 1) chain.mine([]);
-  return { chain, finality: new Finality(chain, { confirmations: 12, isDevelopment }, storedDepth, clock) };
+  return { chain, finality: new Finality(chain, { ...SETTINGS, isDevelopment, finality: named }, storedDepth, clock) };
 };
 const isAskedFor = (call: string) => call === 'headAndFinalized';
 
@@ -21,6 +27,12 @@ describe('the newest final block', () => {
       expect(finality.at(5)).toEqual({ number: 0 });
       expect(chain.calls).toEqual([chain.finalizedDepth === undefined ? 'headAndFinalized' : 'head']);
     }
+  });
+
+  it('is as deep as the settings say where they say it, whatever the chain calls final', async () => {
+    const { finality, chain } = finalityOf(3, false, 30, 7);
+    expect(await finality.head()).toEqual(chain.tip);
+    expect([finality.at(40), finality.at(5), chain.calls]).toEqual([{ number: 33 }, { number: 0 }, ['head']]);
   });
 
   it.each([
@@ -63,7 +75,7 @@ describe('the newest final block', () => {
             ? Promise.resolve({ head: elsewhere, finalized: { ...elsewhere, number: 4_999_970 } })
             : chain.headAndFinalized(),
       }),
-      { confirmations: 12, isDevelopment: false },
+      SETTINGS,
       0,
       clock,
     );

@@ -1,4 +1,5 @@
 import type { BlockHeader, ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { FINAL_DEPTH_MAX, type FinalBlock } from '../domain/window.ts';
 
@@ -16,9 +17,11 @@ const MISSED_MS = 3_600_000;
 /** No window begins earlier than it did. */
 const NOTHING_NEW: FinalBlock = { number: 0 };
 
+type Settings = Pick<ChainSettings, 'finality' | 'confirmations'> & { isDevelopment: boolean };
+
 /**
- * Which block of a chain is the newest final one: its `finalized` block, or, where it has none, the block that is
- * `confirmations` deep. A development chain goes by depth.
+ * Which block of a chain is the newest final one: its `finalized` or `safe` block, or, where it has none, the block that is
+ * `confirmations` deep. A chain whose settings say how deep goes by that, and so does a development chain.
  */
 export class Finality {
   private finalized: FinalBlock | undefined;
@@ -26,15 +29,20 @@ export class Finality {
   private newestHead = 0;
   private isCallSpared = false;
   private readonly missedUntilMs: number;
+  private readonly isByDepth: boolean;
+  /** By depth, or where there is no block of that name. */
+  private readonly depth: number;
 
-  /** @param depth how many blocks there are behind the newest final one, as far as is stored: by depth there were no more than `confirmations` */
+  /** @param stored how many blocks there are behind the newest final one, as far as is stored: by depth there were no more than `confirmations` */
   constructor(
     private readonly reader: Pick<ChainReader, 'head' | 'headAndFinalized'>,
-    private readonly settings: { confirmations: number; isDevelopment: boolean },
-    depth: number,
+    { finality, confirmations, isDevelopment }: Settings,
+    stored: number,
     private readonly clock: Pick<Clock, 'elapsed'>,
   ) {
-    const hadFinalized = !settings.isDevelopment && depth > settings.confirmations;
+    this.isByDepth = isDevelopment || typeof finality === 'number';
+    this.depth = typeof finality === 'number' ? finality : confirmations;
+    const hadFinalized = !this.isByDepth && stored > this.depth;
     this.missedUntilMs = hadFinalized ? clock.elapsed() + MISSED_MS : -Infinity;
   }
 
@@ -45,7 +53,7 @@ export class Finality {
       const head = await this.reader.head();
       this.newestHead = head.number;
       const isBeyond = head.number > next && head.number - this.askedAtHead >= ASKED_EVERY_BLOCKS;
-      if (!(isBeyond || this.isContradictedBy(head)) || this.settings.isDevelopment) return head;
+      if (!(isBeyond || this.isContradictedBy(head)) || this.isByDepth) return head;
     }
     const { head, finalized } = await this.reader.headAndFinalized();
     this.finalized = finalized;
@@ -68,7 +76,7 @@ export class Finality {
     const deepest = { number: Math.max(0, head - FINAL_DEPTH_MAX) };
     if (this.finalized) return this.finalized.number < deepest.number ? deepest : this.finalized;
     if (this.clock.elapsed() < this.missedUntilMs) return deepest;
-    return { number: Math.max(0, head - this.settings.confirmations) };
+    return { number: Math.max(0, head - this.depth) };
   }
 
   private isContradictedBy(head: BlockHeader): boolean {
@@ -76,7 +84,7 @@ export class Finality {
   }
 
   private isDueAt(head: number): boolean {
-    if (this.settings.isDevelopment) return false;
+    if (this.isByDepth) return false;
     return head - this.askedAtHead >= (this.isCallSpared ? ASKED_EVERY_BLOCKS : ASKED_AT_LATEST);
   }
 }

@@ -1,4 +1,5 @@
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
@@ -20,7 +21,9 @@ export interface VerificationLimits {
 
 export interface FollowSettings {
   readonly chainId: number;
-  /** How deep a block is final, on a chain that has no finalized block. */
+  /** Which block is final: that of a name, or the one that is so deep. */
+  readonly finality: ChainSettings['finality'];
+  /** How deep a block is final, on a chain that has none of that name. */
   readonly confirmations: number;
   /** The shortest pause between two looks for a new head, and the longest. */
   readonly pollMs: number;
@@ -48,7 +51,7 @@ export interface FollowerDependencies extends AppendDependencies {
 }
 
 /** What the steps that follow a chain read from, and know about it. */
-export interface FollowedChain extends FollowSettings {
+export interface FollowedChain extends Omit<FollowSettings, 'finality'> {
   readonly reader: ChainReader;
   readonly newHeads: AnnouncedHeads;
   readonly finality: Pick<Finality, 'head' | 'spareCall' | 'at'>;
@@ -77,6 +80,9 @@ export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader
   },
   hasCode: (address, block) => untilAborted(reader.hasCode(address, block), signal),
   proxyOf: (address) => untilAborted(reader.proxyOf(address), signal),
+  forgetFinalized: () => {
+    reader.forgetFinalized();
+  },
   close: () => {
     reader.close();
   },

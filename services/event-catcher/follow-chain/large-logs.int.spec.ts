@@ -54,6 +54,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
     const term = { nothingInFlightBefore: true, leavesInFlight: false };
     const followed = {
       chainId: Anvil.chainId,
+      finality: 'finalized' as const,
       confirmations: 2,
       pollMs: 10,
       pollMsMax: 10,

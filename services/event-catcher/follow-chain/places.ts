@@ -66,7 +66,7 @@ export class Places {
     const urgent = this.urgent(progress);
     for (const one of urgent.values()) moves.take(one);
     const waiting = Array.from(progress.aside)
-      .filter(([id]) => chain.watches.now(id)?.isStopped === false && !urgent.has(id))
+      .filter(([id, ranges]) => !isIdle(id, ranges, progress, chain) && !urgent.has(id))
       .map((one) => this.placed(one));
     moves.giveUpSurplus();
     moves.takeFairly(waiting.filter(({ isFailing }) => !isFailing));

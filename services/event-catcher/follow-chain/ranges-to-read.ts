@@ -1,18 +1,21 @@
 import type { ChainProgress } from '../domain/chain-progress.ts';
-import type { Range } from '../domain/coverage.ts';
+import { isUnwanted, type Range } from '../domain/coverage.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { belongsTo } from './watched-event.ts';
 
 type Known = Pick<FollowedChain, 'watches' | 'records'>;
 
 /**
- * Whether a range is to be read now. That of a stopped watch is not, nor an extension backwards before its watch is live: whoever
+ * Whether a range is to be read now. That of a stopped watch is not, nor blocks that nobody wants, nor an extension backwards before its watch is live: whoever
  * asked for that takes nothing of the bounds of what others asked for. It is all the same if an earlier follower has stored
  * records of it: as long as they are unconfirmed, no progress is stored.
  */
 export const isToRead = (range: Range, progress: ChainProgress, known: Known): boolean => {
   const watch = known.watches.of(progress, range.watchId);
-  const waits = known.watches.now(watch.id)?.isStopped === true || (!range.joins && joiningIn(progress).has(watch.id));
+  const waits =
+    known.watches.now(watch.id)?.isStopped === true ||
+    isUnwanted(range, watch) ||
+    (!range.joins && joiningIn(progress).has(watch.id));
   return !waits || hasUnconfirmedIn(range, progress, known);
 };
 
@@ -41,6 +44,11 @@ const hasUnconfirmedIn = (range: Range, progress: ChainProgress, { watches, reco
 export const hasUnconfirmed = (ranges: readonly Range[], progress: ChainProgress, known: Known): boolean =>
   ranges.some((range) => hasUnconfirmedIn(range, progress, known));
 
-/** Whether nothing is read of a watch with these ranges, and need not be: it is stopped. */
-export const isIdle = (watchId: string, ranges: readonly Range[], progress: ChainProgress, known: Known): boolean =>
-  known.watches.now(watchId)?.isStopped === true && !hasUnconfirmed(ranges, progress, known);
+/** Whether nothing is read of a watch with these ranges, and need not be: it is stopped, or nobody wants what is not read. */
+export const isIdle = (watchId: string, ranges: readonly Range[], progress: ChainProgress, known: Known): boolean => {
+  const watch = known.watches.at(progress).get(watchId);
+  const isUnread =
+    known.watches.now(watchId)?.isStopped === true ||
+    (watch !== undefined && ranges.every((range) => isUnwanted(range, watch)));
+  return isUnread && !hasUnconfirmed(ranges, progress, known);
+};

@@ -26,7 +26,11 @@ export const finalBlockError = (
 ): Error => {
   if (isDevelopment) return new FinalBlocksLost('the chain lost final blocks');
   const what = found ? 'another block is in the place of one' : 'no provider has the block';
-  return new DeeperThanFinality(`chain ${String(chainId)}: ${what} that was final: check its RPC endpoints`);
+  const id = String(chainId);
+  return new DeeperThanFinality(
+    `chain ${id}: ${what} that was final: check its RPC endpoints; if the chain gave that block up, "annals chain accept --chain ${id}" ` +
+      'goes on with what it says now, and "finality" in CHAINS says which blocks are final from then on',
+  );
 };
 
 /** Reads the final block, and the blocks after it up to a head, which may be reorganised. */

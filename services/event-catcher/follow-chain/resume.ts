@@ -1,10 +1,12 @@
-import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
+import { FinalizedContradicted, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
 import { rangesOf } from '../domain/coverage.ts';
 import { tipOf } from '../domain/window.ts';
 import { initialVerification, readUpTo } from '../domain/verification.ts';
+import { isAccepted } from './accept-chain/accepted-block.ts';
+import { goOnWithout } from './accept-chain/go-on-without.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
 import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
@@ -14,6 +16,7 @@ import { ChainRecords } from './store-changes/chain-records.ts';
 import { ChainWriter, type Steps } from './store-changes/chain-writer.ts';
 import { ProgressStream } from './store-changes/progress-stream.ts';
 import { VerificationStream } from './store-changes/verification-stream.ts';
+import type { StoredRecords } from './verify-chain/stored-records.ts';
 import { belongsTo } from './watched-event.ts';
 
 export interface Resumed {
@@ -30,7 +33,7 @@ export const resume = async (
   appends: ChainAppends,
   signal: AbortSignal,
 ): Promise<Resumed> => {
-  const { eventStore, newHeads, watches, meter, logger, clock } = dependencies;
+  const { eventStore, newHeads, watches, meter, logger, clock, storedRecords } = dependencies;
   const reader = abortable(dependencies.reader, signal);
   const stream = await ProgressStream.load({ eventStore, appends }, settings.chainId);
   const verifications = await VerificationStream.load({ eventStore, appends }, settings.chainId);
@@ -39,25 +42,47 @@ export const resume = async (
   // This includes watches that the progress does not contain: records of them may have been stored after it.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
   const window = stream.stored?.window;
+  const isGivenUp = window !== undefined && (await isAccepted(eventStore, settings.chainId, window[0]));
+  if (isGivenUp) reader.forgetFinalized();
   const depth = window ? tipOf(window).number - window[0].number : 0;
   const finality = new Finality(reader, settings, depth, clock);
   const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
-  const head = await finality.head();
+  const head = await finality.head().catch(async (error: unknown) => {
+    if (!(error instanceof FinalizedContradicted) || !window || !(await isOnChain(reader, window[0]))) throw error;
+    // A newer block was called final, but nothing that is stored takes it for final.
+    reader.forgetFinalized();
+    return finality.head();
+  });
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
   // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.
   await writer.commit(async function* (stored) {
-    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain, verifications), head, chain);
+    const accepted = { isGivenUp, records, storedRecords, signal };
+    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain, { verifications, ...accepted }), head, chain);
   });
   return { chain, records, writer, verifications };
 };
+
+const isOnChain = async (
+  reader: Pick<ChainReader, 'headersByNumber'>,
+  { number, hash }: { number: number; hash: string },
+): Promise<boolean> => (await reader.headersByNumber([number]))[0]?.hash === hash;
+
+interface AtStart {
+  verifications: VerificationStream;
+  records: ChainRecords;
+  storedRecords: StoredRecords;
+  signal: AbortSignal;
+  /** Whether the operator knows that the chain gave up the final block that is stored. */
+  isGivenUp: boolean;
+}
 
 /** Compares what earlier followers stored with the chain as it is now, and corrects it. */
 async function* reconcileAtStart(
   progress: ChainProgress,
   head: BlockHeader,
   chain: FollowedChain,
-  verifications: VerificationStream,
+  { verifications, isGivenUp, ...known }: AtStart,
 ): Steps<ChainProgress> {
   const [final] = progress.window;
   const [found] = await chain.reader.headersByNumber([final.number]);
@@ -65,6 +90,14 @@ async function* reconcileAtStart(
     return yield* revertOrphans(yield { isRead: isReadBefore(progress, chain) }, chain);
   }
   const { chainId, isDevelopment, logger } = chain;
+  if (isGivenUp) {
+    return yield* goOnWithout(progress, head, {
+      chain,
+      verifications,
+      ...known,
+      isRead: isReadBefore(progress, chain),
+    });
+  }
   if (!isDevelopment) throw finalBlockError(chain, found);
   logger.warn({ chainId }, 'the local chain lost blocks: it is read again from the beginning');
   const window = await windowUpTo(chain, head);

@@ -24,7 +24,10 @@ export interface WatchedEvent {
   /** Whether a log of the contract is this event. */
   readonly matches: ReturnType<typeof compileMatcher>;
   readonly bloom: readonly BloomBits[];
+  /** The first block that it ever had. */
   readonly startBlock: number;
+  /** From where on it is wanted now: what is not read of the blocks before is left unread. */
+  readonly wantedFrom: number;
   /** Who claims it, each as `claimantText` writes it, in the order of registration. */
   readonly claims: readonly string[];
   readonly isPaused: boolean;
@@ -62,6 +65,7 @@ export const watchedEvent = (event: Extract<WatchEvent, { type: 'ContractRegiste
     matches: compileMatcher(fragment, topic0),
     bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
     startBlock,
+    wantedFrom: startBlock,
     claims: withClaim([], event),
     isPaused: false,
     isUnbounded: false,

@@ -110,7 +110,7 @@ describe('the watches of a chain', () => {
     const { watches } = await registered();
     const joining = { watchId: 'wch_other', from: 7, next: 8, to: 9, joins: true };
     const window = [{ number: 9, hash: '9', parentHash: '8', timestamp: 0, since: 0 }] as const;
-    const progress = { window, backfills: [joining], aside: new Map(), watchesUpTo: 3, position: 0 };
+    const progress = { window, anchors: [], backfills: [joining], aside: new Map(), watchesUpTo: 3, position: 0 };
     expect(watches.live(progress).map(({ id }) => id)).toEqual([transferWatch.watchId]);
     expect(watches.of(progress, 'wch_other').startBlock).toBe(7);
     expect(() => watches.of(progress, 'wch_elsewhere')).toThrow('wch_elsewhere, which is not registered');
@@ -120,7 +120,10 @@ describe('the watches of a chain', () => {
     const { follower, watches } = await registered();
     const changes = watches.changesAfter(2, signal);
     const missed = await changes.next();
-    expect(missed.value).toMatchObject({ changes: [{ kind: 'extended' }, { kind: 'registered' }], upTo: 5 });
+    expect(missed.value).toMatchObject({
+      changes: [{ kind: 'moved', isEarlier: true }, { kind: 'registered' }],
+      upTo: 5,
+    });
     await follower.register({ watchId: 'wch_third', contractAddress: otherContract });
     const added = await changes.next();
     expect(added.value).toMatchObject({ changes: [{ kind: 'registered', watch: { id: 'wch_third' } }], upTo: 6 });

@@ -8,7 +8,7 @@ import { watchedEvent, type WatchedEvent } from './watched-event.ts';
 /** What happened to a watch. `watch` is how it is if this registration is its first one. */
 export type WatchChange = { position: Position; watchId: string } & (
   | { kind: 'registered'; watch: WatchedEvent }
-  | { kind: 'extended'; startBlock: number }
+  | { kind: 'moved'; startBlock: number; isEarlier: boolean }
   | { kind: 'replay'; fromBlock: number; toBlock: number }
   | { kind: 'paused' }
   | { kind: 'resumed'; isUnbounded: boolean }
@@ -122,7 +122,8 @@ const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
     case 'ContractRegistered':
       return { kind: 'registered', position, watchId, watch: watchedEvent(event) };
     case 'WatchExtended':
-      return { kind: 'extended', position, watchId, startBlock: data.startBlock };
+    case 'WatchShortened':
+      return { kind: 'moved', position, watchId, startBlock: data.startBlock, isEarlier: type === 'WatchExtended' };
     case 'WatchReplayRequested':
       return { kind: 'replay', position, watchId, fromBlock: data.fromBlock, toBlock: data.toBlock };
     case 'WatchPaused':
@@ -140,8 +141,10 @@ export const changed = (watch: WatchedEvent | undefined, change: WatchChange): W
   switch (change.kind) {
     case 'registered':
       return withClaims(watch, { claims: [...new Set([...watch.claims, ...change.watch.claims])] });
-    case 'extended':
-      return { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) };
+    case 'moved': {
+      const { startBlock: wantedFrom } = change;
+      return { ...watch, startBlock: Math.min(watch.startBlock, wantedFrom), wantedFrom };
+    }
     case 'replay':
       return watch;
     case 'paused':

@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { WatchedContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContract } from '../../../schemas/http/watched-contract.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { CHAINS_WITH_CHECKSUMS, readAddressMember } from '../../../shared/chain/address.ts';

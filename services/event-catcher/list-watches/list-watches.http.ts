@@ -1,10 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import {
-  eventCatcherRoutes,
-  type WatchedContract,
-  type WatchedContracts,
-} from '../../../schemas/http/event-catcher-routes.ts';
+import { eventCatcherRoutes, type WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContract } from '../../../schemas/http/watched-contract.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { GetWatch, ListWatches } from './list-watches.handler.ts';

@@ -1,5 +1,5 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RegisteredContract, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
@@ -86,7 +87,7 @@ describe('the status of a watch', () => {
       backfills: [range(), { ...range(), watchIds: ['wch_other'], next: 3 }],
     });
     Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8 });
-    expect((await status()).state).toBe('backfilling');
+    expect(await status()).toMatchObject({ state: 'backfilling', etaSeconds: 3 });
     catcher.progress.error = 'no provider';
     expect(await status()).toMatchObject({
       state: 'failed',
@@ -96,7 +97,7 @@ describe('the status of a watch', () => {
       lagBlocks: 20,
       lagSeconds: 3,
       eventsPerSecond: 500,
-      etaSeconds: 3,
+      etaSeconds: null,
       lastError: 'no provider',
       gaps: [],
     });
@@ -134,9 +135,28 @@ describe('the status of a watch', () => {
   it('stays live while an extension backwards is read, and shows it as a gap', async () => {
     await catcher.documents.advance({
       watchesUpTo: KNOWN,
-      backfills: [range({ from: 2, next: 5, to: 9, joins: false })],
+      backfills: [range({ next: 15, to: 19, joins: false })],
     });
-    expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD, gaps: [{ from: 5, to: 9 }] });
+    expect(await status()).toMatchObject({
+      state: 'live',
+      currentBlockNumber: HEAD,
+      gaps: [{ fromBlock: 15, toBlock: 19, since: null }],
+      lastError: null,
+    });
+  });
+
+  it('is live behind blocks that nobody gives, and says which, since when, why, and what helps', async () => {
+    const gap = { reason: 'no provider gives these blocks: pruned', since: '2026-01-02T12:00:00.000Z' };
+    const backfills = [range({ next: 10, to: 29, joins: false, gap })];
+    await catcher.documents.advance({ watchesUpTo: KNOWN, backfills });
+    await catcher.documents.verify({ verified: 35, watchesUpTo: KNOWN });
+    expect(await status()).toMatchObject({
+      state: 'live',
+      currentBlockNumber: HEAD,
+      verifiedBlock: null,
+      gaps: [{ fromBlock: 10, toBlock: 29, ...gap }],
+      lastError: expect.stringMatching(/^blocks 10 to 29 are missing: .*pruned.*"rpcUrls".*CHAINS$/),
+    });
   });
 
   it('counts the canonical records', async () => {

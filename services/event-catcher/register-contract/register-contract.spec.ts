@@ -47,7 +47,6 @@ describe('registering a contract event', () => {
     const first = await registered(catcher.register());
     for (const changes of [
       {},
-      { startBlock: 11 },
       { eventSignature: TRANSFER },
       { eventAbi: eventAbi(transferAbi, { type: 'fallback' }) },
     ]) {
@@ -74,6 +73,22 @@ describe('registering a contract event', () => {
     expect(await eventsOf(first)).toEqual([
       ['ContractRegistered', 'app_1', 10],
       ['WatchExtended', null, 3],
+    ]);
+  });
+
+  it('lets the watch begin later once nobody else claims it from an earlier block on', async () => {
+    const first = await registered(catcher.register());
+    expect((await registered(catcher.register({ startBlock: 15 }))).startBlock).toBe(15);
+    expect((await registered(catcher.register({ startBlock: 20 }, 'app_2'))).startBlock).toBe(15);
+    expect((await catcher.ask(`/api/v1/contracts/${first.id}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await registered(catcher.register({ startBlock: 25 }, 'app_3'))).startBlock).toBe(20);
+    expect(await eventsOf(first)).toEqual([
+      ['ContractRegistered', 'app_1', 10],
+      ['WatchShortened', null, 15],
+      ['ContractRegistered', 'app_2', 15],
+      ['WatchRemoved', 'app_1', undefined],
+      ['WatchShortened', null, 20],
+      ['ContractRegistered', 'app_3', 20],
     ]);
   });
 

@@ -1,9 +1,16 @@
-import { ChainUnavailable, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
+import {
+  BlocksRefused,
+  ChainUnavailable,
+  RangeTooLarge,
+  type ChainLog,
+  type LogFilter,
+} from '../../../shared/chain/chain-reader.ts';
 import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
 import { compileMatcher } from '../domain/log-decoder.ts';
 import type { Registration } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
+import { refusedUpTo } from '../edge/refused-up-to.ts';
 import { chainUnreadable } from './chain-unreadable.ts';
 
 export interface Estimate {
@@ -31,18 +38,53 @@ interface Reading {
   size: ChunkSize;
 }
 
+interface Asked {
+  from: number;
+  to: number;
+  withinMs: number;
+}
+
+/** The first blocks, from these on, that no provider gives of an event; `undefined` if the first one is given, or nobody tells in time. */
+export const findMissing = async (
+  chain: Pick<SupportedChain, 'logsOfRange'>,
+  registration: Registration,
+  { from, to, withinMs }: Asked,
+): Promise<{ fromBlock: number; toBlock: number; reason: string } | undefined> => {
+  const filter = filterOf(registration);
+  const endsAt = performance.now() + withinMs;
+  const within = <Answer>(answer: Promise<Answer>) =>
+    withinDeadline('the chain', Math.max(0, endsAt - performance.now()), answer);
+  try {
+    await within(chain.logsOfRange(from, from, filter));
+  } catch (error) {
+    if (!(error instanceof BlocksRefused)) return undefined;
+    const { reason } = error.refusal;
+    const toBlock = await within(refusedUpTo(chain, filter, { from, to })).catch((thrown: unknown) => {
+      if (thrown instanceof ChainUnavailable || thrown instanceof DeadlineExceeded) return from;
+      throw thrown;
+    });
+    return { fromBlock: from, toBlock, reason };
+  }
+  return undefined;
+};
+
+const filterOf = ({ topic0, contractAddress }: Pick<Registration, 'topic0' | 'contractAddress'>): LogFilter => ({
+  addresses: [contractAddress.toLowerCase()],
+  topics: topic0 === null ? [] : [topic0],
+});
+
 /**
  * Reads the newest blocks for an event, as a backfill would, until there are some logs, in a few calls. What was read before the
  * chain stopped answering is enough. @throws Refusal dependency_unavailable
  */
 export const sampleLogs = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
-  { fragment, topic0, contractAddress }: Pick<Registration, 'fragment' | 'topic0' | 'contractAddress'>,
-  { from, to, withinMs, callsMax = CALLS_MAX }: { from: number; to: number; withinMs: number; callsMax?: number },
+  registration: Pick<Registration, 'fragment' | 'topic0' | 'contractAddress'>,
+  { from, to, withinMs, callsMax = CALLS_MAX }: Asked & { callsMax?: number },
 ): Promise<Reading> => {
   const endsAt = performance.now() + withinMs;
-  const filter = { addresses: [contractAddress.toLowerCase()], topics: topic0 === null ? [] : [topic0] };
-  const matches = compileMatcher(fragment, topic0);
+  const filter = filterOf(registration);
+  const matches = compileMatcher(registration.fragment, registration.topic0);
   const reading: Reading = { logs: [], blocks: 0, records: 0, calls: 0, tookMs: 0, size: new ChunkSize() };
   let end = to;
   let refused: RangeTooLarge | ChainUnavailable | DeadlineExceeded | undefined;
@@ -74,6 +116,7 @@ export const sampleLogs = async (
 
 /** Estimates what it takes to read so many blocks, if they are as those that were read. */
 export const estimateBackfill = ({ blocks: read, records, calls, tookMs, size }: Reading, blocks: number): Estimate => {
+  if (read === 0) return { blocks, records: 0, calls: 0, seconds: 0 };
   const each = records / read;
   let needed = 0;
   let left = blocks;

@@ -15,7 +15,7 @@ import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchStates } from '../edge/watch-states.ts';
 import { findMisfit, misfitOf } from './misfit-warning.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
-import { estimateBackfill, sampleLogs } from './sample-logs.ts';
+import { estimateBackfill, findMissing, sampleLogs } from './sample-logs.ts';
 
 /** Asks what a registration would do. It changes nothing. */
 export class TryRegistration extends Query<{ contract: RegisteredContract; position: Position }> {
@@ -50,8 +50,10 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
     if (!before?.claims.includes(claimantText({ appId, userId })))
       await this.quotas.check({ watchId, appId, userId }, metadata);
     const leftMs = () => endsAt - performance.now();
-    const withinMs = Math.min(SAMPLE_WITHIN_MS, leftMs());
-    const reading = await sampleLogs(chain, registration, { from: startBlock, to: headBlock, withinMs });
+    const withinMs = () => Math.min(SAMPLE_WITHIN_MS, leftMs());
+    const missing = await findMissing(chain, registration, { from: startBlock, to: headBlock, withinMs: withinMs() });
+    const from = missing ? missing.toBlock + 1 : startBlock;
+    const reading = await sampleLogs(chain, registration, { from, to: headBlock, withinMs: withinMs() });
     const misfit =
       reading.logs.length > 0
         ? misfitOf(registration, reading.logs)
@@ -68,6 +70,7 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
       ...watch,
       state: await this.states.stateOf(watch),
       ...(warnings.length > 0 && { warnings }),
+      ...(missing && { gaps: [missing] }),
       sample: reading.logs.map((log) => ({
         Id: `${String(registration.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
         BlockNumber: log.blockNumber,
@@ -77,7 +80,7 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
         LogIndex: log.logIndex,
         Data: decode(log),
       })),
-      estimate: estimateBackfill(reading, Math.max(0, readUpTo - startBlock + 1)),
+      estimate: estimateBackfill(reading, Math.max(0, readUpTo - from + 1)),
     });
     return { contract, position };
   }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { eventAbi, HEAD, registration, TOKEN, transferAbi } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
@@ -84,6 +84,21 @@ describe('a registration that is tried out', () => {
     const eventSignature = 'Transfer(address indexed,address indexed,uint256 indexed)';
     const { sample } = await tried({ eventSignature, eventAbi: eventAbi({ ...transferAbi, inputs }) });
     expect(sample).toMatchObject([{ Data: { error: expect.stringContaining('topics'), raw: expect.anything() } }]);
+  });
+
+  it('says beforehand which blocks no provider has, and samples the others', async () => {
+    catcher.chain.mine([aTransfer(1)]);
+    const reason = 'provider 1: pruned history unavailable';
+    for (const first of [30, HEAD + 2]) {
+      catcher.chain.logsFailure = (from) =>
+        from < first ? new BlocksRefused(reason, { reason, isForGood: true }) : undefined;
+      const { gaps, sample, estimate } = await tried();
+      expect(gaps).toEqual([{ fromBlock: 10, toBlock: first - 1, reason }]);
+      expect(sample).toHaveLength(first === 30 ? 1 : 0);
+      expect(estimate).toMatchObject({ blocks: HEAD + 2 - first });
+    }
+    catcher.chain.logsFailure = undefined;
+    expect(await tried()).not.toHaveProperty('gaps');
   });
 
   it('estimates what is not read yet of an event that is registered', async () => {

@@ -1,7 +1,7 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { watchedContract, type WatchedContract } from '../../../schemas/http/watched-contract.ts';
 import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { eventCatcherRoutes, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContract } from '../../../schemas/http/watched-contract.ts';
 import { claimantOf } from '../../../shared/auth/claimant.ts';
 import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
 import { PauseContract, RemoveContract } from './stop-watch.handler.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RegisteredContract, WatchedContracts, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { TOKEN } from '../testing/catcher-fixtures.ts';
@@ -108,8 +109,8 @@ describe('a watch that somebody claims', () => {
     for (const gone of [catcher.ask(path), status(), remove(), change('pause'), change('resume')])
       expect(await codeOf(gone)).toBe('watch_not_found');
     const again = await catcher.register({ startBlock: 20 });
-    expect([again.status, await again.json()]).toEqual([200, watch]);
-    expect(await found()).toMatchObject({ items: [{ id: watch.id, startBlock: 10 }], total: 1 });
+    expect([again.status, await again.json()]).toEqual([200, { ...watch, startBlock: 20 }]);
+    expect(await found()).toMatchObject({ items: [{ id: watch.id, startBlock: 20 }], total: 1 });
   });
 
   it('is changed by nobody who is only signed in to the same app', async () => {

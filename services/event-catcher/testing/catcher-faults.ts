@@ -52,6 +52,11 @@ const FAULTS = [
   'an endpoint does not say the time of a log as usual',
   'an endpoint writes answers in a form of its own',
   'a bloom announces logs that are not there',
+  'an endpoint has pruned history',
+  'an endpoint refuses in words that nobody knows',
+  'the chain gives up final blocks',
+  'the operator accepts that final blocks are gone',
+  'a watch begins later',
 ] as const;
 export type CatcherFault = (typeof FAULTS)[number];
 

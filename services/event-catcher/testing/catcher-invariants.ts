@@ -11,6 +11,7 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import { recordKey } from '../domain/observed-records.ts';
 import type { Branch, SimulatedBlock, SimulatedChain } from './simulated-chain.ts';
 import { recordsOf } from './simulated-records.ts';
+import { isAmong } from './unread-ranges.ts';
 
 type Progress = ChainProgressEvent['data'];
 type Verification = ChainVerificationEvent['data'];
@@ -36,8 +37,8 @@ export class CatcherInvariants {
 
   constructor(
     private readonly chain: SimulatedChain,
-    /** What providers say of logs, so that progress can be true. */
-    private readonly tells: { isTrue: boolean },
+    /** What providers say of logs, so that progress can be true, and whether nothing of it is to be corrected. */
+    private readonly tells: { isTrue: boolean; isExact: boolean },
   ) {}
 
   /** The chain lost final blocks: until it is read again, what is claimed is of the former one. */
@@ -52,6 +53,7 @@ export class CatcherInvariants {
       case 'WatchExtended':
         this.registered.push({ position, watchId: data.watchId, startBlock: data.startBlock });
         return;
+      case 'WatchShortened':
       case 'WatchPaused':
       case 'WatchResumed':
       case 'WatchRemoved':
@@ -113,8 +115,7 @@ export class CatcherInvariants {
         ...backfills.filter(({ watchIds }) => watchIds.includes(watchId)),
         ...(this.aside.get(watchId) ?? []),
       ];
-      const isRead = (number: number) =>
-        startBlock <= number && !ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to));
+      const isRead = (number: number) => startBlock <= number && !isAmong(ranges, number);
       this.compare(watchId, 'the progress', branch, (number) => number <= head && isRead(number));
     }
     for (const watchId of this.observed.keys()) {
@@ -123,16 +124,19 @@ export class CatcherInvariants {
     }
   }
 
-  /** Whether something is set aside of any watch. */
-  get hasAside(): boolean {
-    return Array.from(this.aside.values()).some(({ length }) => length > 0);
+  /** What is not read yet of a watch. */
+  unread(watchId: string): AsideEvent['data']['ranges'] {
+    const backfills = this.progress?.backfills.filter(({ watchIds }) => watchIds.includes(watchId)) ?? [];
+    return [...backfills, ...(this.aside.get(watchId) ?? [])];
   }
 
-  private compareVerification({ verified, behind, watchesUpTo }: Verification): void {
+  private compareVerification({ verified, behind, skipped = [], watchesUpTo }: Verification): void {
     for (const [watchId, startBlock] of this.startsAt(watchesUpTo)) {
       const next = behind.find(({ watchIds }) => watchIds.includes(watchId))?.next;
       const to = next === undefined ? verified : next - 1;
-      const isVerified = (number: number) => startBlock <= number && number <= to;
+      const left = skipped.filter(({ watchIds }) => watchIds.includes(watchId));
+      const isLeft = (number: number) => left.some((range) => range.next <= number && number <= range.to);
+      const isVerified = (number: number) => startBlock <= number && number <= to && !isLeft(number);
       this.compare(watchId, 'the verification', this.chain.canonical, isVerified, isVerified);
     }
   }

@@ -3,18 +3,20 @@ import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { LogToMine } from '../../../shared/chain/chain-reader.memory.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import { acceptanceStream } from '../domain/acceptance.ts';
 import { CatcherFaults } from './catcher-faults.ts';
 import { CatcherInvariants } from './catcher-invariants.ts';
+import { CatcherOutcome } from './catcher-outcome.ts';
 import { projectedRecords } from './projected-records.ts';
 import { SimulatedApps } from './simulated-apps.ts';
 import { SimulatedChain, tipOf, type Branch } from './simulated-chain.ts';
 import { SimulatedEndpoint } from './simulated-endpoint.ts';
-import { mayLeaveOut } from './simulated-oddities.ts';
 import { inSimulation } from './simulated-globals.ts';
-import { isUntrue, randomNature, type CatcherNature } from './simulated-nature.ts';
+import { randomNature, type CatcherNature } from './simulated-nature.ts';
 import { SimulatedProcess } from './simulated-process.ts';
-import { CHAIN_ID, randomLogs, recordsOf } from './simulated-records.ts';
+import { CHAIN_ID, randomLogs } from './simulated-records.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { SimulatedTime } from './simulated-time.ts';
 
@@ -48,11 +50,14 @@ export class CatcherSimulation {
   private readonly store: SimulatedStore;
   private readonly readStore: ReadStore;
   private readonly apps: SimulatedApps;
+  private readonly outcome: CatcherOutcome;
   private readonly endpoints: readonly SimulatedEndpoint[];
   /** All that there ever were. */
   private readonly processes: SimulatedProcess[] = [];
   private readonly living = new Set<SimulatedProcess>();
   private isCalm = false;
+  /** The final blocks that the operator accepted to be given up. */
+  private readonly acceptances: string[] = [];
   private announcedAtMs = -Infinity;
   /** What left the chain last, and can return. */
   private former: { branch: Branch; forkedAt: number } | undefined;
@@ -60,15 +65,16 @@ export class CatcherSimulation {
   constructor(
     seed: number,
     private readonly faults = new CatcherFaults(),
+    natureOf = randomNature,
   ) {
     const random = new SeededRandom(seed);
     const { time } = this;
     this.random = random;
-    this.nature = randomNature(random);
+    this.nature = natureOf(random);
     const { finalDepth, endpoints, losesAnswers, readStoreAway } = this.nature;
     const chain = { chainId: CHAIN_ID, finalDepth, announced: () => this.announcedFalsely() };
     this.chain = new SimulatedChain(chain, random, () => Math.floor(time.real() / 1_000));
-    this.invariants = new CatcherInvariants(this.chain, { isTrue: this.nature.isTrue });
+    this.invariants = new CatcherInvariants(this.chain, this.nature);
     const world = { random, time, faults, chain: this.chain };
     this.store = new SimulatedStore(world, (_stream, events, { position }) => {
       const first = position - events.length + 1;
@@ -82,6 +88,7 @@ export class CatcherSimulation {
       return isAway;
     });
     this.apps = new SimulatedApps(world, this.store);
+    this.outcome = new CatcherOutcome(this.nature, this.chain, this.invariants, this.apps, this.store);
     this.endpoints = endpoints.map((nature) => new SimulatedEndpoint(this.chain, world, nature));
   }
 
@@ -96,21 +103,23 @@ export class CatcherSimulation {
         this.mine(FIRST_BLOCKS + this.nature.finalDepth);
         await this.apps.register();
         this.begin();
-        for (let round = 0; round < ROUNDS; round += 1) await this.round();
+        for (let round = 0; round < ROUNDS; round += 1) await this.round(round);
         await this.calmDown();
         const { violations } = this.invariants;
-        return violations.length > 0 ? violations.slice(0, 10) : this.differences();
+        return violations.length > 0 ? violations.slice(0, 10) : this.outcome.differences();
       },
     );
   }
 
-  private async round(): Promise<void> {
+  private async round(round: number): Promise<void> {
     const { random, time, apps } = this;
+    if (round === this.nature.givesUp?.round) this.giveUpFinal(this.nature.givesUp.blocks);
     await time.pause(random.between(0, ROUND_MS));
     if (random.chance(0.7)) this.mine(random.between(1, 4));
     if (random.chance(0.004)) this.mineMany();
     if (random.chance(0.15)) this.reorganise();
     if (random.chance(0.03)) this.restore();
+    if (random.chance(0.3)) await this.acceptIfAsked();
     if (random.chance(0.2)) await apps.register();
     if (random.chance(0.25)) await apps.change();
     if (random.chance(0.04)) this.setClock(random.between(-JUMP_MS, JUMP_MS));
@@ -154,7 +163,7 @@ export class CatcherSimulation {
   }
 
   private mine(blocks: number): void {
-    for (let left = blocks; left > 0; left -= 1) this.chain.extend(randomLogs(this.random));
+    for (let left = blocks; left > 0; left -= 1) this.chain.extend(randomLogs(this.random, this.nature.logsMost));
     this.announce();
   }
 
@@ -194,19 +203,48 @@ export class CatcherSimulation {
     faults.count(
       depth === 1 ? 'a fork of one block' : depth < FORK_MOST ? 'a fork of up to 63 blocks' : 'a fork of 64 blocks',
     );
-    const before = chain.canonical;
-    const branch = before.slice(0, before.length - depth);
-    const forkedAt = branch.length - 1;
-    for (let left = random.between(isDevelopment ? 0 : 1, depth + 2); left > 0; left -= 1)
-      branch.push(chain.childOf(tipOf(branch), randomLogs(random)));
-    chain.become(branch);
+    this.replaceNewest(depth, random.between(isDevelopment ? 0 : 1, depth + 2));
     if (startsAgain) {
       chain.startAgain();
       this.invariants.startAgain();
     }
+    this.announce();
+  }
+
+  /** Blocks that were final leave the chain, with all that came after them. */
+  private giveUpFinal(blocks: number): void {
+    const { chain } = this;
+    const depth = Math.min(chain.tip.number, chain.tip.number - chain.finalNumber + blocks);
+    this.faults.count('the chain gives up final blocks');
+    this.invariants.startAgain();
+    this.replaceNewest(depth, depth + 1);
+    this.announce();
+  }
+
+  /** The operator does what the status of a chain that gave up final blocks says. */
+  private async acceptIfAsked(): Promise<void> {
+    const { store, living, invariants, acceptances, faults } = this;
+    const [final] = invariants.progress?.window ?? [];
+    const isAsked = [...living].some((process) => process.errorOf('')?.includes('annals chain accept'));
+    if (!isAsked || !final || acceptances.includes(final.hash)) return;
+    faults.count('the operator accepts that final blocks are gone');
+    const { number, hash } = final;
+    const event = anEvent({ type: 'FinalBlockGivenUp', data: { chainId: CHAIN_ID, number, hash } });
+    await store.append(acceptanceStream(CHAIN_ID), acceptances.length - 1, [event]);
+    acceptances.push(hash);
+  }
+
+  /** @param depth how many blocks leave the chain. @param blocks how many come instead */
+  private replaceNewest(depth: number, blocks: number): void {
+    const { random, chain, nature } = this;
+    const before = chain.canonical;
+    const branch = before.slice(0, before.length - depth);
+    const forkedAt = branch.length - 1;
+    for (let left = blocks; left > 0; left -= 1)
+      branch.push(chain.childOf(tipOf(branch), randomLogs(random, nature.logsMost)));
+    chain.become(branch);
     this.former = { branch: before, forkedAt };
     for (const endpoint of this.endpoints) endpoint.reorganised(before);
-    this.announce();
   }
 
   /** The branch that left the chain returns. */
@@ -214,7 +252,8 @@ export class CatcherSimulation {
     const { former, chain, random } = this;
     if (!former || former.forkedAt < chain.finalNumber) return;
     this.faults.count('a branch returns');
-    chain.become([...former.branch, chain.childOf(tipOf(former.branch), randomLogs(random))]);
+    const { logsMost } = this.nature;
+    chain.become([...former.branch, chain.childOf(tipOf(former.branch), randomLogs(random, logsMost))]);
     this.former = undefined;
     this.announce();
   }
@@ -243,54 +282,19 @@ export class CatcherSimulation {
   /** @param finalNumber of the newest block that must be final and verified then */
   private async untilDone(finalNumber: number): Promise<void> {
     const { time, invariants } = this;
-    const giveUpAtMs = time.elapsed() + CALM_MS;
+    const giveUpAtMs = time.elapsed() + (this.nature.mayBeMissing ? CALM_MS / 4 : CALM_MS);
     let minedAtMs = time.elapsed();
-    for (let left = this.left(finalNumber); left !== undefined; left = this.left(finalNumber)) {
+    for (let left = this.outcome.left(finalNumber); left !== undefined; left = this.outcome.left(finalNumber)) {
       if (time.elapsed() > giveUpAtMs) {
-        invariants.violations.push(`two hours later ${left}`);
+        this.outcome.tell((watchId) => [...this.living].some((process) => process.errorOf(watchId) !== null));
+        if (!this.nature.mayBeMissing) invariants.violations.push(`two hours later ${left}`);
         return;
       }
       await time.pause(LOOK_MS);
+      await this.acceptIfAsked();
       if (time.elapsed() < minedAtMs + BLOCK_MS) continue;
       minedAtMs = time.elapsed();
       this.mineEmpty(1);
     }
-  }
-
-  /** What is still to be done. */
-  private left(finalNumber: number): string | undefined {
-    const { invariants, chain, apps, store } = this;
-    const { progress, verification } = invariants;
-    const { upTo } = apps.registrations;
-    if (progress?.window.at(-1)?.hash !== chain.tip.hash) return 'the head is not followed';
-    if (progress.finalized < finalNumber) return 'blocks that are final are not taken for final';
-    if (progress.watchesUpTo < upTo) return 'what apps wanted is not taken into account';
-    if (progress.backfills.length > 0 || invariants.hasAside) return 'blocks are not read';
-    if (!verification || verification.watchesUpTo < upTo || verification.verified < finalNumber)
-      return 'final blocks are not verified';
-    if (verification.behind.some(({ next }) => next <= finalNumber)) return 'watches are not verified';
-    // A development chain that started again has to come to those blocks first.
-    if (verification.replays?.some(({ next }) => next <= finalNumber)) return 'blocks are not replayed';
-    return store.late > 0 ? 'an append is under way' : undefined;
-  }
-
-  /** How what is stored differs from the chain in the end: what an endpoint still leaves out is stored once it is final. */
-  private differences(): string[] {
-    const { chain, invariants, nature, apps } = this;
-    const isLeftOut = nature.endpoints.some(({ lasting, odd }) => mayLeaveOut(odd) || lasting.some(isUntrue));
-    const end = isLeftOut ? (invariants.verification?.verified ?? 0) + 1 : Infinity;
-    return Array.from(apps.registrations.byId.values()).flatMap(({ watchId, startBlock, firstBlock }) => {
-      const observed = invariants.of(watchId);
-      const expected = chain.canonical.slice(startBlock, end).flatMap((block) => recordsOf(watchId, block));
-      const missing = expected.filter((key) => !observed.has(key)).map((key) => `${key} is missing`);
-      const known = new Set(chain.canonical.slice(startBlock).flatMap((block) => recordsOf(watchId, block)));
-      const wrong = [...observed.keys()].filter((key) => !known.has(key)).map((key) => `${key} is not on the chain`);
-      if (missing.length > 0 || wrong.length > 0) return [...missing, ...wrong];
-      if (!nature.isTrue) return [];
-      // An extension backwards adds earlier blocks later.
-      const isInOrder = (key: string) => (observed.get(key)?.BlockNumber ?? -1) >= firstBlock;
-      const [stored, inOrder] = [[...observed.keys()].filter(isInOrder), [...known].filter(isInOrder)];
-      return stored.join() === inOrder.join() ? [] : [`records of ${watchId} are not in the order of the chain`];
-    });
   }
 }

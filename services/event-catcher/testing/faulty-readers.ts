@@ -1,6 +1,11 @@
 import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { bloomMayPass } from '../../../shared/chain/bloom.ts';
-import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import {
+  BlocksRefused,
+  ChainUnavailable,
+  type BlockHeader,
+  type ChainReader,
+} from '../../../shared/chain/chain-reader.ts';
 import { overriding } from './overriding.ts';
 
 /** A node that no longer has the blocks that were reorganised away. */
@@ -94,5 +99,22 @@ export const withholding = (reader: ChainReader, withheld: Withholding): ChainRe
     },
     receiptsOfBlock: (header) =>
       withholds() ? Promise.reject(new ChainUnavailable('no receipts')) : reader.receiptsOfBlock(header),
+  });
+};
+
+/** A provider that has no logs of some blocks any more. */
+export const withoutBlocks = (
+  reader: ChainReader,
+  isMissing: (block: number) => boolean,
+  isForGood = true,
+): ChainReader => {
+  const refusal = { reason: 'provider 1: pruned history unavailable', isForGood };
+  const among = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, at) => from + at).some((block) => isMissing(block));
+  const given = <Answer>(from: number, to: number, answer: () => Promise<Answer>): Promise<Answer> =>
+    among(from, to) ? Promise.reject(new BlocksRefused('pruned history unavailable', refusal)) : answer();
+  return overriding<ChainReader>(reader, {
+    logsOfRange: (from, to, filter) => given(from, to, () => reader.logsOfRange(from, to, filter)),
+    logsAgain: (from, to, filter) => given(from, to, () => reader.logsAgain(from, to, filter)),
   });
 };

@@ -22,6 +22,7 @@ import { following } from './following.ts';
 import { dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
+const ALWAYS = { chainId: CHAIN_ID, finality: 'finalized', isLocal: false } as const;
 const CAUGHT_UP_WITHIN_MS = 20_000;
 
 export const contract = transferWatch.contractAddress.toLowerCase();
@@ -65,24 +66,21 @@ export class FollowerUnderTest {
   starts = 0;
   /** What the lease tells the next follower that starts. */
   nothingInFlightBefore = true;
-  private readonly confirmations: number;
-  private readonly isDevelopment: boolean;
   rangesMax: number;
 
-  constructor({ confirmations = 5, isDevelopment = false, rangesMax = 1_000 } = {}) {
-    this.confirmations = confirmations;
-    this.isDevelopment = isDevelopment;
-    this.rangesMax = rangesMax;
+  constructor(private readonly of: { confirmations?: number; isDevelopment?: boolean; rangesMax?: number } = {}) {
+    this.rangesMax = of.rangesMax ?? 1_000;
   }
 
   start({
     store = this.store,
     reader = this.chain,
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
-    const { confirmations, isDevelopment, rangesMax } = this;
+    const { of, rangesMax } = this;
+    const { confirmations = 5, isDevelopment = false } = of;
     const verification = { everyMs: this.verifiedEveryMs, callMs: 0 };
     const polled = { pollMs: 1, pollMsMax: 1, verification };
-    const followed = { chainId: CHAIN_ID, confirmations, ...polled, isLocal: false, isDevelopment, rangesMax };
+    const followed = { ...ALWAYS, confirmations, ...polled, isDevelopment, rangesMax };
     const { meter, most } = this;
     const readStore = projectedRecords(store, () => this.isReadStoreAway);
     const follow = following(followed, { eventStore: store, reader, meter, most, readStore });
@@ -118,6 +116,11 @@ export class FollowerUnderTest {
   /** Extends a watch backwards. */
   extend(startBlock: number, watchId = transferWatch.watchId): Promise<void> {
     return this.registrations.extend(watchId, startBlock);
+  }
+
+  /** Nobody wants the blocks of a watch before this one any more. */
+  shorten(startBlock: number, watchId = transferWatch.watchId): Promise<void> {
+    return this.registrations.shorten(watchId, startBlock);
   }
 
   /** Pauses a watch, or removes the only claim on it. */
@@ -247,13 +250,17 @@ export class FollowerUnderTest {
     await eventually(() => this.isVerified(), CAUGHT_UP_WITHIN_MS, 'every final block must be verified');
   }
 
-  /** Whether the stored progress has the head and every registration, and only stopped watches have ranges. */
+  /** Whether the stored progress has the head and every registration, and only stopped watches have ranges, but for gaps. */
   async isCaughtUp(): Promise<boolean> {
     const progress = await this.progress();
     const isKnown = progress !== undefined && progress.watchesUpTo >= this.registrations.upTo;
     if (!isKnown || progress.window.at(-1)?.hash !== this.chain.tip.hash) return false;
-    const unread = [...progress.backfills.flatMap(({ watchIds }) => watchIds), ...(await this.aside()).keys()];
-    return unread.every((id) => this.registered.get(id)?.stopped);
+    const aside = Array.from(await this.aside(), ([id, all]) => all.map((range) => ({ watchIds: [id], ...range })));
+    const isStopped = (id: string) => this.registered.get(id)?.stopped !== undefined;
+    const isUnwanted = (id: string, to: number) => to < (this.registered.get(id)?.startBlock ?? 0);
+    return [...progress.backfills, ...aside.flat()].every(
+      ({ watchIds, gap, to, joins }) => gap ?? watchIds.every((id) => isStopped(id) || (!joins && isUnwanted(id, to))),
+    );
   }
 
   /** Whether it has nothing to do: verified as well, if it verifies. */

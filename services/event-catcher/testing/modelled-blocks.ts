@@ -1,3 +1,4 @@
+import type { ChainProgress, Transition } from '../domain/chain-progress.ts';
 import { linkedWindow, type Header, type Window } from '../domain/window.ts';
 
 export const CONFIRMATIONS = 3;
@@ -30,6 +31,16 @@ export class ModelledBlocks {
     this.mine(blocks);
   }
 
+  /** Replaces final blocks, too. @returns the first block that is replaced */
+  giveUpFinal(depth: number): number {
+    const kept = Math.max(1, this.highest - CONFIRMATIONS - depth);
+    const blocks = this.chain.length - kept + 1;
+    this.chain.length = kept;
+    this.branch += 1;
+    this.mine(blocks);
+    return kept;
+  }
+
   /** Replaces all of them, as when a development chain starts again. */
   replace(): void {
     this.chain.length = 0;
@@ -44,3 +55,13 @@ export class ModelledBlocks {
     return window;
   }
 }
+
+/** The next value; `undefined` if the transition is refused. */
+export const applied = (transition: Transition, progress: ChainProgress): ChainProgress | undefined => {
+  try {
+    return transition(progress);
+  } catch (error) {
+    if (error instanceof Error && error.constructor === Error) return undefined;
+    throw error;
+  }
+};

@@ -6,6 +6,7 @@ import {
   blocksToFinish,
   cover,
   rewind,
+  replaceWindow,
   finish,
   setAside,
   skipAhead,
@@ -19,16 +20,13 @@ import {
   type Transition,
 } from '../domain/chain-progress.ts';
 import { allRanges, liveWatches, type CoveredWatch, type Range } from '../domain/coverage.ts';
+import { leaveGap, moveStart } from '../domain/left-ranges.ts';
 import { linkedWindow, tipOf, type Header, type LinkedBlock } from '../domain/window.ts';
-import { CONFIRMATIONS, ModelledBlocks } from './modelled-blocks.ts';
+import { applied, CONFIRMATIONS, ModelledBlocks } from './modelled-blocks.ts';
+import { ModelledRecords } from './modelled-records.ts';
 
 export const WATCHES = ['a', 'b'] as const;
 export type WatchId = (typeof WATCHES)[number];
-
-interface Stored {
-  hash: string;
-  position: number;
-}
 
 /**
  * A model of a chain, of what was stored of it for two watches, and of its progress. Each step stores exactly what its
@@ -41,8 +39,7 @@ export class ModelledChain {
   /** In order of registration. The first one of a watch creates it, the others extend it. */
   private readonly registered: (CoveredWatch & { id: WatchId; position: number })[] = [];
   /** By block number: each watch has one record in every block. */
-  private readonly stored = { a: new Map<number, Stored>(), b: new Map<number, Stored>() };
-  private isStoredTwice = false;
+  private readonly records = new ModelledRecords(WATCHES);
 
   constructor() {
     this.progress = initialProgress(this.blocks.windowAtHead(), 0);
@@ -59,9 +56,7 @@ export class ModelledChain {
   /** Replaces the whole chain, as when a development chain starts again. */
   replaceChain(): void {
     this.blocks.replace();
-    this.change(resetProgress(this.blocks.windowAtHead()), () => {
-      for (const id of WATCHES) this.stored[id].clear();
-    });
+    this.change(resetProgress(this.blocks.windowAtHead()), () => this.records.revertFrom(0));
   }
 
   /** Registers a watch, or extends it backwards. */
@@ -110,7 +105,7 @@ export class ModelledChain {
   skipAhead(): void {
     const last = this.newestKnown();
     const removed = this.progress.window.filter(({ number }) => number > last.number);
-    this.change(skipAhead(this.blocks.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
+    this.change(skipAhead(this.blocks.windowAtHead(), last.number, this.watches()), () => this.records.revert(removed));
   }
 
   /** Covers any blocks, including some that are not the next ones of a range. */
@@ -131,6 +126,28 @@ export class ModelledChain {
     const watch = this.watches().find((one) => one.id === id);
     this.position += 1;
     if (watch) this.change(stopWatch(watch, this.position));
+  }
+
+  /** Once everything that is registered was added, a watch is wanted from another block on. */
+  moveStart(id: WatchId, block: number): void {
+    if (this.registered.some(({ position }) => position > this.progress.watchesUpTo)) return;
+    const watch = this.watches().find((one) => one.id === id);
+    this.position += 1;
+    if (watch && watch.startBlock <= block) this.change(moveStart(watch, block, this.position));
+  }
+
+  /** The next blocks of a range cannot be read, possibly more than it has. */
+  leaveGap(at: number, blocks: number): void {
+    const range = this.rangeAt(at);
+    const left = { to: (range?.next ?? 0) + blocks - 1, gap: { reason: 'pruned', since: '' } };
+    if (range) this.change(leaveGap(range, left, { wantedFrom: 0 }));
+  }
+
+  /** Final blocks are replaced, and the follower goes on with what the chain says now. */
+  giveUpFinal(depth: number): void {
+    const first = Math.min(this.blocks.giveUpFinal(depth), this.progress.window[0].number);
+    const replaced = replaceWindow(this.blocks.windowAtHead(), first - 1, this.watches());
+    this.change(replaced, () => this.records.revertFrom(first));
   }
 
   fallBehind(id: WatchId): void {
@@ -191,7 +208,7 @@ export class ModelledChain {
   /** The invariant that is violated, if any. */
   get fault(): string | undefined {
     const { window, position } = this.progress;
-    if (this.isStoredTwice) return 'something is stored twice';
+    if (this.records.isStoredTwice) return 'something is stored twice';
     if (!linkedWindow(window)) return 'the window is not linked';
     if (window.length > CONFIRMATIONS + 1) return 'the window holds more blocks than may be reorganised';
     if (window.some(({ since }) => since > position)) return 'a block of the window is younger than the progress';
@@ -217,14 +234,14 @@ export class ModelledChain {
     let claimed = 0;
     for (let number = start; number <= tipOf(window).number; number += 1) {
       if (ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to))) continue;
-      const found = this.stored[id].get(number);
+      const found = this.records.of(id).get(number);
       const block = window[number - first];
       const hash = (block ?? this.blocks.chain[number])?.hash;
       if (!found || found.hash !== hash) return `block ${String(number)} is claimed and not stored`;
       if (block && found.position <= block.since) return `block ${String(number)} is stored before its position since`;
       claimed += 1;
     }
-    return this.stored[id].size > claimed ? 'more is stored than is claimed' : undefined;
+    return this.records.of(id).size > claimed ? 'more is stored than is claimed' : undefined;
   }
 
   private extend({ id, startBlock, position }: CoveredWatch & { id: WatchId; position: number }): void {
@@ -233,8 +250,7 @@ export class ModelledChain {
   }
 
   private finishOne(range: Range): void {
-    const blocks = blocksToFinish(this.progress, range);
-    this.change(finish(range), () => this.store(range.watchId as WatchId, blocks));
+    this.change(finish(range), () => this.store(range.watchId as WatchId, blocksToFinish(this.progress, range)));
   }
 
   private advance(header: Header): void {
@@ -247,9 +263,8 @@ export class ModelledChain {
   }
 
   private rewind(hash: string): void {
-    const { window } = this.progress;
-    const removed = window.slice(window.findIndex((block) => block.hash === hash) + 1);
-    this.change(rewind(hash), () => this.revert(removed));
+    const at = this.progress.window.findIndex((block) => block.hash === hash);
+    this.change(rewind(hash), () => this.records.revert(this.progress.window.slice(at + 1)));
   }
 
   /** Applies a transition, and stores what belongs to it. If the transition is refused, nothing is stored. */
@@ -262,13 +277,8 @@ export class ModelledChain {
 
   private store(id: WatchId, blocks: readonly LinkedBlock[]): void {
     for (const { number, hash } of blocks) {
-      this.isStoredTwice ||= this.stored[id].has(number);
-      this.stored[id].set(number, { hash, position: ++this.position });
+      this.records.store(id, number, { hash, position: ++this.position });
     }
-  }
-
-  private revert(removed: readonly LinkedBlock[]): void {
-    for (const id of WATCHES) for (const { number } of removed) this.stored[id].delete(number);
   }
 
   /** The newest block of the window that is on the chain. */
@@ -288,12 +298,3 @@ export class ModelledChain {
     );
   }
 }
-
-const applied = (transition: Transition, progress: ChainProgress): ChainProgress | undefined => {
-  try {
-    return transition(progress);
-  } catch (error) {
-    if (error instanceof Error && error.constructor === Error) return undefined;
-    throw error;
-  }
-};

@@ -6,8 +6,10 @@ export type Registered = Extract<WatchEvent, { type: 'ContractRegistered' }>['da
 export interface RegisteredWatch extends Registered {
   /** Revision of the newest event of its stream. */
   revision: number;
-  /** The block where it began at first. */
+  /** The block where it began at first, or later, if it was to begin later: from there on its records are in order. */
   firstBlock: number;
+  /** The first block where it ever began. */
+  earliestBlock: number;
   stopped?: 'pause' | 'remove' | undefined;
 }
 
@@ -20,7 +22,7 @@ export class Registrations {
   constructor(private readonly store: Pick<EventStore, 'append' | 'read'>) {}
 
   async register(data: Registered): Promise<void> {
-    this.byId.set(data.watchId, { ...data, revision: -1, firstBlock: data.startBlock });
+    this.byId.set(data.watchId, { ...data, revision: -1, firstBlock: data.startBlock, earliestBlock: data.startBlock });
     await this.append({ type: 'ContractRegistered', data });
   }
 
@@ -28,6 +30,14 @@ export class Registrations {
     const { about } = this.of(watchId);
     const watch = await this.append({ type: 'WatchExtended', data: { ...about, startBlock } });
     watch.startBlock = startBlock;
+    watch.earliestBlock = Math.min(watch.earliestBlock, startBlock);
+  }
+
+  async shorten(watchId: string, startBlock: number): Promise<void> {
+    const { about } = this.of(watchId);
+    const watch = await this.append({ type: 'WatchShortened', data: { ...about, startBlock } });
+    watch.startBlock = startBlock;
+    watch.firstBlock = Math.max(watch.firstBlock, startBlock);
   }
 
   async stop(watchId: string, how: 'pause' | 'remove'): Promise<void> {
@@ -65,7 +75,7 @@ export class Registrations {
   private of(watchId: string) {
     const watch = this.byId.get(watchId);
     if (!watch) throw new Error(`${watchId} is not registered`);
-    const { revision: _revision, firstBlock: _firstBlock, stopped, ...registered } = watch;
+    const { revision: _revision, firstBlock: _first, earliestBlock: _earliest, stopped, ...registered } = watch;
     const { chainId, contractAddress } = registered;
     return { about: { watchId, chainId, contractAddress }, registered, stopped };
   }

@@ -39,6 +39,9 @@ export class SimulatedApps {
     else if (startBlock > 0 && random.chance(0.3)) {
       faults.count('a watch is extended');
       await this.registrations.extend(watchId, random.between(0, startBlock - 1));
+    } else if (startBlock < chain.tip.number && random.chance(0.15)) {
+      faults.count('a watch begins later');
+      await this.registrations.shorten(watchId, random.between(startBlock + 1, chain.tip.number));
     } else if (startBlock <= chain.finalNumber && random.chance(0.4)) {
       faults.count('blocks of a watch are replayed');
       const from = random.between(startBlock, chain.finalNumber);

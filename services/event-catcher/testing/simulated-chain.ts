@@ -108,7 +108,7 @@ export const tipOf = (branch: Branch): SimulatedBlock => {
 /** Logs of all seeds have few addresses and topics. */
 const blooms = new Map<string, string>();
 const knownBloomOf = (logs: readonly LogToMine[]): string => {
-  const key = logs.map(({ address, topics }) => `${address}/${topics.join('/')}`).join();
+  const key = [...new Set(logs.map(({ address, topics }) => `${address}/${topics.join('/')}`))].sort().join();
   const known = blooms.get(key) ?? bloomOf(logs);
   blooms.set(key, known);
   return known;

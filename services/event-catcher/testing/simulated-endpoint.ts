@@ -1,4 +1,5 @@
 import { RpcError } from '../../../shared/testing/wire-forms.ts';
+import type { OddCall } from './odd-nodes.ts';
 import { answerOfOtherChain } from './other-chain.ts';
 import type { Branch, SimulatedChain } from './simulated-chain.ts';
 import { Episodes, type EndpointNature, type EpisodesWorld } from './simulated-habits.ts';
@@ -107,7 +108,9 @@ export class SimulatedEndpoint {
   }
 
   private resultOf(method: string, params: readonly unknown[]): unknown {
-    if (!this.isMisrouted) return this.node.answer(method, params);
+    const { answers } = this.nature;
+    const ask = (call: OddCall) => this.node.answer(call.method, call.params);
+    if (!this.isMisrouted) return answers ? answers({ method, params }, ask) : ask({ method, params });
     const { number, timestamp } = this.chain.tip;
     return answerOfOtherChain(method, params[0], { head: number + this.ahead, timestamp });
   }

@@ -1,5 +1,6 @@
 import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { CatcherFault, CatcherFaults } from './catcher-faults.ts';
+import type { OddNode } from './odd-nodes.ts';
 import { NOT_ODD, randomOddities, type Oddities } from './simulated-oddities.ts';
 import type { SimulatedTime } from './simulated-time.ts';
 
@@ -95,6 +96,12 @@ export interface EndpointNature {
   /** Whether it answers for blocks that left the chain. */
   keepsOrphans: boolean;
   odd: Oddities;
+  /** The first block of which it has logs and receipts still. */
+  keepsFrom: number;
+  /** Whether it refuses ranges in words that nobody knows. */
+  refusesOddly: boolean;
+  /** What it answers instead, for ever. */
+  answers?: OddNode;
 }
 
 /** Of one that takes no more, each call is made by itself in the end. */
@@ -110,6 +117,8 @@ export const HONEST: EndpointNature = {
   hasBlockReceipts: true,
   keepsOrphans: false,
   odd: NOT_ODD,
+  keepsFrom: 0,
+  refusesOddly: false,
 };
 
 /** They leave out no logs of whole blocks: without blooms that can be believed, nobody would find out. */
@@ -163,7 +172,7 @@ const randomLikelihoods = (random: SeededRandom): Likelihoods => {
   };
 };
 
-const randomBounds = (random: SeededRandom): Omit<EndpointNature, 'likelihoods' | 'lasting'> => ({
+const randomBounds = (random: SeededRandom): Omit<EndpointNature, 'likelihoods' | 'lasting' | 'answers'> => ({
   latencyMs: random.between(1, 300),
   batchMost: random.chance(0.3) ? random.between(1, 30) : Infinity,
   blocksMost: random.chance(0.2) ? (random.pick([3, 20, 50, 100]) ?? 3) : Infinity,
@@ -171,4 +180,10 @@ const randomBounds = (random: SeededRandom): Omit<EndpointNature, 'likelihoods' 
   hasBlockReceipts: random.chance(0.7),
   keepsOrphans: random.chance(0.5),
   odd: randomOddities(random),
+  keepsFrom: 0,
+  refusesOddly: random.chance(0.2),
 });
+
+/** They have pruned blocks before this one, or some of them, unless they keep all. */
+export const withoutHistory = (random: SeededRandom, endpoints: EndpointNature[], most: number): EndpointNature[] =>
+  endpoints.map((endpoint) => ({ ...endpoint, keepsFrom: random.chance(0.8) ? random.between(1, most) : 0 }));

@@ -1,8 +1,19 @@
 import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { FollowSettings } from '../follow-chain/followed-chain.ts';
-import { HONEST, randomEndpoints, withoutWithholding, type EndpointNature, type Habit } from './simulated-habits.ts';
+import {
+  HONEST,
+  randomEndpoints,
+  withoutHistory,
+  withoutWithholding,
+  type EndpointNature,
+  type Habit,
+} from './simulated-habits.ts';
+import type { OddKind } from './odd-nodes.ts';
 import { mayLeaveOut } from './simulated-oddities.ts';
 import { CHAIN_ID } from './simulated-records.ts';
+
+/** All blocks before this one are final, and on the chain for ever. */
+export const PRUNED_MOST = 25;
 
 /** What a seed is like. */
 export interface CatcherNature {
@@ -14,12 +25,20 @@ export interface CatcherNature {
   overstates: number;
   /** Whether what endpoints give of logs is all that there is, so that progress can be true. */
   isTrue: boolean;
+  /** Whether nothing of that is ever to be corrected, because nothing else goes wrong either. */
+  isExact: boolean;
+  /** Whether blocks may be missing of which the status says why. */
+  mayBeMissing: boolean;
   /** How likely it is that a process is killed, at each place where it may be. */
   killed: number;
   losesAnswers: number;
   readStoreAway: number;
   /** That a block is announced. */
   announces: number;
+  /** The most logs of a block that has some. */
+  logsMost: number;
+  /** In which round the chain gives up blocks that it called final, and how many of them. */
+  givesUp?: { round: number; blocks: number };
 }
 
 const UNTRUE: readonly Habit[] = ['withholding', 'shortening', 'inventing'];
@@ -31,12 +50,14 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
   const isDevelopment = random.chance(0.15);
   const finalDepth = random.pick([1, 3, 5, 12, 64, 64]) ?? 1;
   const overstates = random.chance(0.1) ? random.next() * 0.3 : 0;
-  const anyEndpoints = isDevelopment ? [HONEST] : randomEndpoints(random);
+  const found = isDevelopment ? [HONEST] : randomEndpoints(random);
+  const anyEndpoints = !isDevelopment && random.chance(0.2) ? withoutHistory(random, found, PRUNED_MOST) : found;
   const areBloomsTrue = overstates === 0 && anyEndpoints.every(({ odd }) => odd.hasBlooms);
   const endpoints = areBloomsTrue ? anyEndpoints : anyEndpoints.map(withoutWithholding);
   return {
     settings: {
       chainId: CHAIN_ID,
+      finality: 'finalized',
       confirmations: finalDepth,
       pollMs: 500,
       pollMsMax: isDevelopment ? 2_000 : 15_000,
@@ -53,9 +74,46 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
       ({ likelihoods, lasting, odd }) =>
         !mayLeaveOut(odd) && UNTRUE.every((habit) => (likelihoods[habit] ?? 0) === 0 && !lasting.includes(habit)),
     ),
+    isExact: false,
+    mayBeMissing: false,
     killed: often(0.005),
     losesAnswers: often(0.05),
     readStoreAway: often(0.2),
     announces: often(1),
+    logsMost: 4,
+    ...(!isDevelopment &&
+      random.chance(0.1) && { givesUp: { round: random.between(1, 12), blocks: random.between(1, 5) } }),
+  };
+};
+
+/** Nothing goes wrong but that one provider, or its chain, is odd: the only one, or beside an honest one. */
+export const oddNature = (random: SeededRandom, kind: OddKind, providers: 1 | 2): CatcherNature => {
+  const finalDepth = random.pick([1, 3, 12, 64]) ?? 1;
+  const odd = { ...HONEST, latencyMs: random.between(1, 100), ...(kind.of && { answers: kind.of(random) }) };
+  const honest = { ...HONEST, latencyMs: random.between(1, 100) };
+  return {
+    settings: {
+      chainId: CHAIN_ID,
+      confirmations: finalDepth,
+      finality: 'finalized',
+      pollMs: 500,
+      pollMsMax: 15_000,
+      isLocal: false,
+      isDevelopment: false,
+      rangesMax: 1_000,
+      verification: { everyMs: random.between(1_000, 15_000), callMs: 0 },
+    },
+    finalDepth,
+    endpoints: providers === 1 ? [odd] : random.chance(0.5) ? [odd, honest] : [honest, odd],
+    overstates: 0,
+    isTrue: kind.isTrue,
+    isExact: kind.isTrue,
+    mayBeMissing: kind.mayBeMissing === true && providers === 1,
+    killed: 0,
+    losesAnswers: 0,
+    readStoreAway: 0,
+    announces: 0,
+    logsMost: random.pick(kind.logsMost ?? [4]) ?? 4,
+    ...(kind.givesUp && { givesUp: { round: random.between(1, 12), blocks: random.between(1, 5) } }),
   };
 };

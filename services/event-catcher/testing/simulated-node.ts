@@ -12,7 +12,7 @@ import { OTHER_CHAIN_ID } from './other-chain.ts';
 import { tipOf, type Branch, type SimulatedBlock, type SimulatedChain } from './simulated-chain.ts';
 import type { EndpointNature, Episodes, EpisodesWorld } from './simulated-habits.ts';
 import { OddAnswers } from './simulated-oddities.ts';
-import { refuseBlocks, refuseLogs } from './simulated-refusals.ts';
+import { refuseBlocks, refuseLogs, refuseOddly, refusePruned } from './simulated-refusals.ts';
 
 interface WireFilter {
   address?: string[];
@@ -102,9 +102,11 @@ export class SimulatedNode {
       case 'eth_getBlockReceipts':
         if (!this.nature.hasBlockReceipts) this.world.faults.count('an endpoint has no receipts of blocks');
         if (!this.nature.hasBlockReceipts) throw new RpcError(`the method ${method} does not exist`, { code: -32_601 });
-        return this.receipts(this.find(this.chain.byHash.get(String(first))));
+        return this.receipts(this.kept(this.find(this.chain.byHash.get(String(first)))));
       case 'eth_getTransactionReceipt':
-        return this.receipts(this.find(this.chain.byTransaction.get(String(first))), String(first))?.[0] ?? null;
+        return (
+          this.receipts(this.kept(this.find(this.chain.byTransaction.get(String(first)))), String(first))?.[0] ?? null
+        );
       default:
         throw new RpcError(`the method ${method} does not exist`, { code: -32_601 });
     }
@@ -154,19 +156,33 @@ export class SimulatedNode {
     return this.view[block.header.number] === block ? block : undefined;
   }
 
+  /** @throws RpcError if it has pruned the block */
+  private kept<Found extends SimulatedBlock | undefined>(block: Found): Found {
+    if (!block || block.header.number >= this.nature.keepsFrom) return block;
+    this.world.faults.count('an endpoint has pruned history');
+    throw refusePruned(this.world.random);
+  }
+
+  private oddly(): RpcError | undefined {
+    if (!this.nature.refusesOddly) return undefined;
+    this.world.faults.count('an endpoint refuses in words that nobody knows');
+    return refuseOddly(this.world.random);
+  }
+
   private logs({ address, topics, blockHash, fromBlock, toBlock }: WireFilter): unknown[] {
     const filter = { addresses: address ?? [], topics: topics?.[0] ?? [] };
     if (blockHash !== undefined) {
       if (this.odd.ignoresBlockHash()) return this.given([tipOf(this.view)], filter, false);
       const block = this.find(this.chain.byHash.get(blockHash));
       if (!block) throw new RpcError(`block ${blockHash} not found`);
-      return this.given([block], filter, true);
+      return this.given([this.kept(block)], filter, true);
     }
     const [from, to] = [Number(fromBlock), Number(toBlock)];
     if (to - from >= this.nature.blocksMost) {
       this.world.faults.count('an endpoint refuses a range of blocks');
-      throw refuseBlocks(this.world.random, { from, to }, this.nature.blocksMost);
+      throw this.oddly() ?? refuseBlocks(this.world.random, { from, to }, this.nature.blocksMost);
     }
+    this.kept(this.view[from]);
     return this.given(this.view.slice(from, to + 1), filter, false);
   }
 
@@ -184,7 +200,7 @@ export class SimulatedNode {
     logs = this.odd.cut(logs);
     if (logs.length > nature.logsMost) {
       faults.count('an endpoint refuses so many logs');
-      throw refuseLogs(random, logs, nature.logsMost);
+      throw this.oddly() ?? refuseLogs(random, logs, nature.logsMost);
     }
     if (logs.length > 0 && episodes.has('shortening')) {
       episodes.count('shortening');

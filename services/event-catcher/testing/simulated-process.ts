@@ -4,7 +4,9 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
 import type { FollowSettings } from '../follow-chain/followed-chain.ts';
+import { ProgressMeter } from '../follow-chain/progress-meter.ts';
 import { following } from './following.ts';
 import type { SimulatedEndpoint } from './simulated-endpoint.ts';
 import { SimulatedLife } from './simulated-life.ts';
@@ -14,7 +16,7 @@ interface World {
   settings: FollowSettings;
   store: SimulatedStore;
   readStore: ReadStore;
-  endpoints: readonly SimulatedEndpoint[];
+  endpoints: readonly Pick<SimulatedEndpoint, 'answer'>[];
   isKilledNow: () => boolean;
   /** How long ago a new block was announced. */
   announcedAgoMs: () => number;
@@ -28,6 +30,7 @@ export class SimulatedProcess {
   readonly announced = new WakeUp();
   private readonly reader: JsonRpcChainReader;
   private readonly loop: SupervisedLoop;
+  private readonly meter = new ProgressMeter(systemClock);
 
   constructor(
     private readonly world: World,
@@ -47,7 +50,8 @@ export class SimulatedProcess {
         return announcedAgoMs();
       },
     };
-    const run = following(settings, { eventStore: store.of(life), reader: this.reader, readStore, newHeads });
+    const { reader, meter } = this;
+    const run = following(settings, { eventStore: store.of(life), reader, meter, readStore, newHeads });
     this.loop = leasedLoop({
       name: 'chain',
       leases: readStore,
@@ -59,6 +63,12 @@ export class SimulatedProcess {
 
   start(): void {
     this.loop.start();
+  }
+
+  /** Why a watch cannot be read, or verified, as its status says; `null` if it can. */
+  errorOf(watchId: string): string | null {
+    const { meter, loop } = this;
+    return meter.errorOf(watchId) ?? loop.lastError ?? meter.chainError ?? meter.warningOf(watchId);
   }
 
   /** Stops as a process does that is told to. */

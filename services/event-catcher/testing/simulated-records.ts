@@ -5,8 +5,10 @@ import { anonymousWatch, approvalWatch, transferWatch, wrongWatch } from './exam
 import type { SimulatedBlock } from './simulated-chain.ts';
 
 export const CHAIN_ID = transferWatch.chainId;
-const CONTRACTS = [transferWatch.contractAddress, `0x${'0'.repeat(39)}1`, `0x${'0'.repeat(39)}2`] as const;
+export const CONTRACTS = [transferWatch.contractAddress, `0x${'0'.repeat(39)}1`, `0x${'0'.repeat(39)}2`] as const;
 const [, second, third] = CONTRACTS;
+/** Of the events that are mined. */
+export const TOPICS = [transferWatch.topic0 ?? '', approvalWatch.topic0];
 
 /** Watches that overlap: of the same logs, of all logs of a contract, of none. */
 export const SIMULATED_WATCHES = [
@@ -25,8 +27,8 @@ const BY_ID = new Map(SIMULATED_WATCHES.map((watch) => [watch.watchId, watch]));
 const word = (value: number): string => `0x${value.toString(16).padStart(64, '0')}`;
 
 /** The logs of a block: often none, mostly of one contract, and now and then more than some endpoints return. */
-export const randomLogs = (random: SeededRandom): LogToMine[] => {
-  const few = random.chance(0.5) ? random.between(1, 4) : 0;
+export const randomLogs = (random: SeededRandom, most = 4): LogToMine[] => {
+  const few = random.chance(0.5) ? random.between(1, most) : 0;
   const count = random.chance(0.02) ? random.between(10, 50) : few;
   const isMixed = random.chance(0.1);
   const address = random.pick(CONTRACTS)?.toLowerCase() ?? '';

@@ -35,3 +35,26 @@ const anyOf = (of: 'blocks' | 'logs', random: SeededRandom): RpcError => {
   const { message = '', code, data } = random.pick(UNNAMED[of]) ?? {};
   return new RpcError(message, { code, data });
 };
+
+const UNKNOWN_WORDS = [
+  'number of logs exceeds the maximum',
+  "You've exceeded max limit of 2000 blocks",
+  'nope',
+  'this is more than we do for you',
+  '',
+];
+
+/** In words that no list has. */
+export const refuseOddly = (random: SeededRandom): RpcError =>
+  new RpcError(random.chance(0.3) ? random.hash() : (random.pick(UNKNOWN_WORDS) ?? ''), {
+    code: random.pick([-32_000, -32_005, -32_602, -32_603, 1]) ?? -32_000,
+  });
+
+const PRUNED = [
+  new RpcError('pruned history unavailable', { code: 4444 }),
+  new RpcError('block is gone', { code: 4444 }),
+  new RpcError('history before block 15537394 is no longer available'),
+  new RpcError('old data not available due to pruning'),
+];
+
+export const refusePruned = (random: SeededRandom): RpcError => random.pick(PRUNED) ?? new RpcError('pruned');

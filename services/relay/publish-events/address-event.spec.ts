@@ -16,7 +16,7 @@ describe('a published event', () => {
     },
   );
 
-  it.each(['ContractRegistered', 'WatchExtended', 'WatchPaused', 'WatchResumed', 'WatchRemoved'])(
+  it.each(['ContractRegistered', 'WatchExtended', 'WatchShortened', 'WatchPaused', 'WatchResumed', 'WatchRemoved'])(
     '%s goes to the topic of contracts, keyed by the contract',
     (type) => {
       const event = stored(type, 'watch-wch_1', { chainId: 10, contractAddress: CONTRACT });
@@ -46,8 +46,8 @@ describe('a published event', () => {
     expect([topicOf(event), keyOf(event)]).toEqual(['transactions', `eip155:10/${CONTRACT.toLowerCase()}`]);
   });
 
-  it('has one of twenty-three types; events of other types are not published', () => {
-    expect(publishedTypes).toHaveLength(23);
+  it('has one of twenty-four types; events of other types are not published', () => {
+    expect(publishedTypes).toHaveLength(24);
     expect(() => topicOf(stored('SessionStarted', 'session-ses_1'))).toThrow('SessionStarted is not published');
   });
 });

@@ -19,6 +19,7 @@ const streams: Partial<Record<keyof typeof eventExamples, string>> = {
   UserLoggedIn: `user-${wallet}`,
   ContractRegistered: 'watch-wch_1',
   WatchExtended: 'watch-wch_1',
+  WatchShortened: 'watch-wch_1',
   WatchPaused: 'watch-wch_1',
   WatchResumed: 'watch-wch_1',
   WatchRemoved: 'watch-wch_1',

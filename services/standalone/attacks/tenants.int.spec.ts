@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { RegisteredContract, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
@@ -16,7 +17,6 @@ const SEED = Number(process.env['SEED'] ?? 1);
 const ACTIONS = Number(process.env['ACTIONS'] ?? 300);
 /** Of one action, on a busy machine. */
 const PATIENCE_MS = 1_000;
-
 /** Of so many actions, something of everything happens. */
 const LONG = 1_000;
 /** How commands of the account service end. */

@@ -6,6 +6,7 @@ import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { chainAdministration, type ChainAdministration, type ChainState } from '../../account/chain-administration.ts';
+import { acceptChain } from '../../event-catcher/chain-acceptance.ts';
 import { anAddress, chainNumber, wei } from './chain-arguments.ts';
 import { servedChain } from './served-chain.ts';
 import { withEngines } from './with-engines.ts';
@@ -31,7 +32,9 @@ const onChain = (name: string, description: string): Command =>
 
 export const chainCommand = (): Command =>
   new Command('chain')
-    .description('the contracts, keys and funds with which operations are sent on a chain')
+    .description(
+      'the contracts, keys and funds with which operations are sent on a chain, and what it says of its blocks',
+    )
     .addCommand(
       onChain('prepare', 'deploys and funds what is missing; what is there stays as it is')
         .option('--funder-key-file <file>', 'a file with the private key, in hex, of an account that pays')
@@ -58,6 +61,11 @@ export const chainCommand = (): Command =>
           '\nExample:\n  annals chain withdraw --chain 137 --wei 1000000000000000000 --to 0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
         )
         .action(withdraw),
+    )
+    .addCommand(
+      onChain('accept', 'goes on with what a chain says now that gave up a block which was final here')
+        .addHelpText('after', '\nExample:\n  annals chain accept --chain 137')
+        .action(accept),
     );
 
 interface PrepareOptions extends OnChain {
@@ -87,6 +95,18 @@ const withdraw = ({ chain: chainId, json, wei: amount, to }: OnChain & { wei: bi
       ? JSON.stringify({ transactionHash, wei: String(amount), to })
       : `${String(amount)} wei went to ${to} with ${transactionHash}`;
     process.stdout.write(`${text}\n`);
+  });
+
+/** Needs no key: it only stores what the operator knows. */
+const accept = ({ chain: chainId, json }: OnChain): Promise<void> =>
+  withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }, settings) => {
+    const chain = servedChain(chainId, settings);
+    const accepted = await acceptChain(chain, { eventStore, clock: systemClock, ids: systemIds });
+    const { block, givenUp, now } = accepted;
+    const text =
+      `chain ${String(chainId)} gave up block ${String(block)} ${givenUp}, and has ${now ?? 'no block'} in its place: ` +
+      'what is gone is reverted, and what it says now is read';
+    process.stdout.write(`${json ? JSON.stringify(accepted) : text}\n`);
   });
 
 const print = (state: ChainState, json: boolean | undefined): void => {

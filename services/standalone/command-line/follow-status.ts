@@ -1,4 +1,4 @@
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { isAborted } from '../../../shared/primitives/is-aborted.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { progressText } from './watch-texts.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
 import { CATCHERS_KIND } from '../../../schemas/announcements.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { announcing } from '../../../shared/cluster/announcing.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
@@ -117,7 +117,7 @@ it('annals watch list shows every watch, with how far it is', () =>
       const { eventName, eventSignature, startBlock } = eventExamples.ContractRegistered;
       expect(watch).toEqual({
         ...{ id: watchId, chainId, contractAddress, eventName, eventSignature, startBlock },
-        ...{ state: 'live', currentBlockNumber: head, headBlock: head },
+        ...{ state: 'live', currentBlockNumber: head, headBlock: head, gaps: [] },
       });
     });
   }));

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { listText, progressText, statusText } from './watch-texts.ts';
 
 const status: WatchStatus = {
@@ -45,12 +45,16 @@ it('a status is told in full, each member in a line', () => {
     etaSeconds: null,
     verifiedBlock: 7,
     lastError: 'down',
-    gaps: [{ from: 1, to: 2 }],
+    gaps: [
+      { fromBlock: 1, toBlock: 2, reason: 'to read', since: null },
+      { fromBlock: 4, toBlock: 5, reason: 'pruned', since: '2026-01-02T12:00:00.000Z' },
+    ],
   });
   for (const line of ['read           nothing read yet', 'final block    unknown', 'behind         unknown'])
     expect(told).toContain(`${line}\n`);
-  for (const line of ['verified       up to block 7', 'remaining      unknown', 'still to read  1 to 2'])
+  for (const line of ['verified       up to block 7', 'remaining      unknown', 'not read       1 to 2: to read'])
     expect(told).toContain(`${line}\n`);
+  expect(told).toContain('not read       4 to 5 since 2026-01-02T12:00:00.000Z: pruned\n');
   expect(told).toMatch(/last error {5}down\n$/);
 });
 

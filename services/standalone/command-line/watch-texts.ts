@@ -1,4 +1,4 @@
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import type { ReportedWatch } from '../../event-catcher/watch-reports.ts';
 
 type Read = Pick<WatchStatus, 'startBlock' | 'currentBlockNumber' | 'headBlock'>;
@@ -31,18 +31,14 @@ export const statusText = (status: WatchStatus): string => {
     ],
     ['events', `${count(status.eventsTotal)}, ${count(status.eventsPerSecond)} a second`],
     ['remaining', remaining(status)],
-    ...(status.gaps.length > 0
-      ? [
-          ['still to read', status.gaps.map(({ from, to }) => `${count(from)} to ${count(to)}`).join(', ')] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
+    ...status.gaps.map((gap): [string, string] => ['not read', gapText(gap)]),
     ['last error', status.lastError ?? 'none'],
   ];
   return lines.map(([name, value]) => `${name.padEnd(15)}${value}\n`).join('');
 };
+
+const gapText = ({ fromBlock, toBlock, reason, since }: WatchStatus['gaps'][number]): string =>
+  `${count(fromBlock)} to ${count(toBlock)}${since === null ? '' : ` since ${since}`}: ${reason}`;
 
 /** How far a watch is now, in one line that changes when it gets on. */
 export const progressText = (status: WatchStatus): string => {

@@ -1,5 +1,6 @@
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
-import type { EventPage, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import type { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';

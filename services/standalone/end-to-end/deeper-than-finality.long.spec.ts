@@ -99,4 +99,21 @@ describe('a reorganisation that is deeper than the finalized block', () => {
     expect(await caller.status(TOKEN)).toMatchObject({ state: 'live', lastError: null, eventsTotal: BLOCKS + 5 });
     expect(await caller.events(TOKEN, '&status=reverted')).toEqual([]);
   });
+
+  it('goes on with what the chain says now once the operator accepts that, and what is gone is reverted', async () => {
+    const gone = BLOCKS + 5 - (BLOCKS - DEEPER);
+    provider.nodeUrl = anvil.rpcUrl;
+    await mine(anvil, 2_001, 2_010);
+    await caller.eventually(
+      TOKEN,
+      ({ state, lastError }) => state === 'failed' && lastError?.includes('annals chain accept --chain 2484') === true,
+      'the command must be named',
+    );
+    await ours.annals('chain', 'accept', '--chain', '2484');
+    await caller.eventuallyAsOn(anvil, TOKEN);
+    await caller.eventually(TOKEN, ({ state, lastError }) => state === 'live' && lastError === null, 'it must be live');
+    expect(await caller.events(TOKEN, '&status=reverted')).toHaveLength(gone);
+    await mine(anvil, 3_001, 3_003);
+    await caller.eventuallyAsOn(anvil, TOKEN);
+  });
 });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { WatchedContracts, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';

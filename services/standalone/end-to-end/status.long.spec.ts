@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
@@ -66,10 +66,12 @@ describe('the status of a registered event, asked of an event catcher that follo
   /** Refuses what is asked of one contract, and is slow and needs many calls for another. */
   const answerSlowly: ProviderGateway['answer'] = async (body, honest) => {
     const asked = ([JSON.parse(body)] as unknown[]).flat() as LogsAsked[];
-    const logs = asked.find(({ method }) => method === 'eth_getLogs');
-    if (!logs) return honest();
     const refuse = (message: string) =>
       JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message } })));
+    if (asked.some(({ method }) => method.endsWith('Receipts') || method.endsWith('Receipt')))
+      return refuse('receipts are not kept');
+    const logs = asked.find(({ method }) => method === 'eth_getLogs');
+    if (!logs) return honest();
     if (body.includes(REFUSED.toLowerCase())) return refuse('this contract is not indexed');
     if (!body.includes(SLOW.toLowerCase())) return honest();
     const [{ fromBlock, toBlock }] = logs.params;

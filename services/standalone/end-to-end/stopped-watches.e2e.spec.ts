@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { RegisteredContract, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
@@ -157,7 +158,7 @@ describe('a registered event that is stopped', () => {
       const gone = await request(path, path.endsWith('e') ? 'POST' : 'GET');
       expect(gone).toMatchObject({ status: 404, body: { code: 'watch_not_found' } });
     }
-    expect(await register(watch.contractAddress)).toMatchObject({ id: watch.id });
+    expect(await register(watch.contractAddress, caller, watch.startBlock)).toMatchObject({ id: watch.id });
     await has(watch, [...before, ...meanwhile]);
     await isIn('live', watch);
   });

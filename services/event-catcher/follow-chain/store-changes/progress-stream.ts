@@ -69,7 +69,7 @@ const readNewest = async (
 };
 
 const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgressEvent): ChainProgress | undefined => {
-  const { window, backfills, watchesUpTo, repeats } = data;
+  const { window, anchors = [], backfills, watchesUpTo, repeats } = data;
   // Version 1 has no `since`. With 0, a reorganisation searches everything that a contract has.
   const [first, ...rest] = schemaVersion === 1 ? window.map((block) => ({ ...block, since: 0 })) : window;
   const ranges = backfillsOf(backfills).flatMap(({ watchIds, ...blocks }) =>
@@ -78,6 +78,7 @@ const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgres
   return (
     first && {
       window: [first, ...rest],
+      anchors,
       backfills: ranges,
       aside: new Map(),
       watchesUpTo,
@@ -86,18 +87,24 @@ const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgres
   );
 };
 
-const toEvent = (chainId: number, { window, backfills, watchesUpTo }: ChainProgress): ChainProgressEvent['data'] => ({
+const toEvent = (
+  chainId: number,
+  { window, anchors, backfills, watchesUpTo }: ChainProgress,
+): ChainProgressEvent['data'] => ({
   chainId,
   head: tipOf(window).number,
   finalized: window[0].number,
   window: [...window],
+  ...(anchors.length > 0 && { anchors: [...anchors] }),
   backfills: together(backfills),
   watchesUpTo,
 });
 
 /** After an outage thousands of watches have the same blocks to read. */
 const together = (ranges: readonly Range[]): BackfillRange[] => {
-  const groups = Map.groupBy(ranges, ({ from, next, to, joins }) => [from, next, to, joins].join());
+  const groups = Map.groupBy(ranges, ({ from, next, to, joins, gap }) =>
+    [from, next, to, joins, gap?.since, gap?.reason].join(),
+  );
   return Array.from(groups.values(), (group) => {
     const [{ watchId: _, ...blocks }] = group as [Range, ...Range[]];
     return { watchIds: group.map(({ watchId }) => watchId), ...blocks };

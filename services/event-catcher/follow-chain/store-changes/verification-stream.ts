@@ -5,7 +5,7 @@ import {
   type EventStore,
   type StoredEvent,
 } from '../../../../shared/event-store/event-store.ts';
-import { initialVerification, type Verification } from '../../domain/verification.ts';
+import { initialVerification, type Replay, type Verification } from '../../domain/verification.ts';
 import type { ChainAppends } from './chain-appends.ts';
 import type { RecordDependencies } from './contract-records.ts';
 
@@ -50,17 +50,18 @@ const readNewest = async (
 };
 
 const fromEvent = ({
-  data: { verified, behind, replays = [], watchesUpTo },
+  data: { verified, behind, replays = [], skipped = [], watchesUpTo },
 }: StoredEvent & ChainVerificationEvent): Verification => ({
   verified,
   behind: behind.flatMap(({ watchIds, next }) => watchIds.map((watchId) => ({ watchId, next }))),
   replays,
+  skipped: skipped.flatMap(({ watchIds, next, to }) => watchIds.map((watchId) => ({ watchId, next, to }))),
   watchesUpTo,
 });
 
 const toEvent = (
   chainId: number,
-  { verified, behind, replays, watchesUpTo }: Verification,
+  { verified, behind, replays, skipped, watchesUpTo }: Verification,
 ): ChainVerificationEvent => ({
   type: 'ChainVerified',
   data: {
@@ -71,6 +72,14 @@ const toEvent = (
       ([next, watches]) => ({ watchIds: watches.map(({ watchId }) => watchId), next }),
     ),
     ...(replays.length > 0 && { replays: [...replays] }),
+    ...(skipped.length > 0 && { skipped: together(skipped) }),
     watchesUpTo,
   },
 });
+
+/** Thousands of watches may have the same blocks that cannot be read. */
+const together = (skipped: Verification['skipped']): Required<ChainVerificationEvent['data']>['skipped'] =>
+  Array.from(Map.groupBy(skipped, ({ next, to }) => [next, to].join()).values(), (group) => {
+    const [{ next, to }] = group as [Replay, ...Replay[]];
+    return { watchIds: group.map(({ watchId }) => watchId), next, to };
+  });

@@ -76,11 +76,18 @@ export const compareRange = async (
     throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
   }
   const missing = read.differences.flatMap((difference) => difference.missing);
+  // Two endpoints do not name the same wrong hashes of blocks, but one may do so again.
+  const ofOne = again.endpoints === 1 ? again.logs.map(({ blockNumber }) => blockNumber) : [];
   const headers = await headersOf(reader, known, [
+    ...ofOne,
     ...unexplained,
     ...missing.map(({ BlockNumber }) => BlockNumber),
     ...read.differences.flatMap(blocksToTime),
   ]);
+  const misnamed = again.logs.find(
+    ({ blockNumber, blockHash }) => (headers.get(blockNumber)?.hash ?? blockHash) !== blockHash,
+  );
+  if (misnamed && again.endpoints === 1) throw elsewhere(misnamed.blockNumber);
   const receipts = await receiptsOf(reader, headers, unexplained);
   if (receipts.size > 0) {
     logs = explainedBy(receipts, headers, logs, filter);
@@ -191,10 +198,8 @@ const judge = (
   const otherTimes = differences.flatMap((difference) => mistimed(difference, headers));
   const replaced = [...corrected, ...otherTimes];
   const missing = [...differences.flatMap((one) => one.missing), ...replaced.map(({ read }) => read)];
-  const elsewhere = missing.find(isElsewhere);
-  if (elsewhere) {
-    throw new ChainUnavailable(`a provider has logs of another block ${String(elsewhere.BlockNumber)}`);
-  }
+  const misplaced = missing.find(isElsewhere);
+  if (misplaced) throw elsewhere(misplaced.BlockNumber);
   return {
     missing: missing
       .toSorted((left, right) => left.BlockNumber - right.BlockNumber || left.LogIndex - right.LogIndex)
@@ -206,6 +211,9 @@ const judge = (
     unproven: unread.length - wrong.length + changed.length - corrected.length,
   };
 };
+
+const elsewhere = (block: number): ChainUnavailable =>
+  new ChainUnavailable(`a provider has logs of another block ${String(block)}`);
 
 type Headers = ReadonlyMap<number, BlockHeader>;
 

@@ -1,4 +1,4 @@
-import { ChainUnavailable, RangeTooLarge } from '../../../../shared/chain/chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
 import { pause } from '../../../../shared/primitives/pause.ts';
 import type { ChainProgress } from '../../domain/chain-progress.ts';
@@ -19,11 +19,13 @@ import {
 } from '../../domain/verification.ts';
 import type { FollowerDependencies } from '../followed-chain.ts';
 import { isToRead } from '../ranges-to-read.ts';
+import { withRemedy } from '../remedy.ts';
 import type { Resumed } from '../resume.ts';
 import type { WatchedEvent } from '../watched-event.ts';
 import { StoredUnavailable } from './stored-records.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
+import { RefusedBlocks, replaysFirst, skipLeft } from './skipped-blocks.ts';
 import { VerificationQueue } from './verification-queue.ts';
 
 /** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
@@ -65,12 +67,14 @@ export class VerificationPass {
   /** Ids of the watches up to `watchesUpTo`. */
   private readonly added = new Set<string>();
   private readonly queue: VerificationQueue;
+  private readonly refused: RefusedBlocks;
   /** How many answered when logs were asked for again last. */
   private endpoints = 1;
 
   constructor(private readonly dependencies: Dependencies) {
     const { clock, chain } = dependencies;
     this.queue = new VerificationQueue(clock, chain.verification.everyMs);
+    this.refused = new RefusedBlocks(chain.reader, clock);
     this.verification = dependencies.verifications.stored;
     this.stored = this.verification;
   }
@@ -96,7 +100,7 @@ export class VerificationPass {
   private rest(): number {
     const { writer, chain } = this.dependencies;
     const { progress } = writer;
-    const isBackfilling = progress.backfills.some((range) => isToRead(range, progress, chain));
+    const isBackfilling = progress.backfills.some((range) => !range.gap && isToRead(range, progress, chain));
     return isBackfilling ? REST_WHILE_BACKFILLING : REST;
   }
 
@@ -118,9 +122,11 @@ export class VerificationPass {
       const calls = await this.compare(next, signal);
       this.verification = verify(this.verification, next);
       this.queue.succeeded(keysOf(next));
-      for (const { id } of watches) this.dependencies.chain.meter.unverified.delete(id);
-      const { behind, replays } = this.verification;
-      const waiting = [...behind.map(({ watchId }) => watchId), ...replays.map(({ watchId }) => keyOf(watchId, true))];
+      const { behind, replays, skipped } = this.verification;
+      const unverified = new Set(skipped.map(({ watchId }) => watchId));
+      for (const { id } of watches) if (!unverified.has(id)) this.dependencies.chain.meter.unverified.delete(id);
+      const again = [...replays, ...skipped];
+      const waiting = [...behind.map(({ watchId }) => watchId), ...again.map(({ watchId }) => keyOf(watchId, true))];
       this.queue.keep(new Set([ALL, ...waiting]));
       return calls;
     } catch (error) {
@@ -128,12 +134,15 @@ export class VerificationPass {
       if (error instanceof RangeTooLarge && next.from < next.to) {
         this.endpoints = 1;
         this.size.refused(next.to - next.from + 1, error.suggested);
+      } else if (error instanceof BlocksRefused && next.from < next.to) {
+        this.size.refused(next.to - next.from + 1, { blocks: Math.ceil((next.to - next.from) / 2), logsMax: Infinity });
       } else if (
         error instanceof ChainUnavailable ||
         error instanceof RangeTooLarge ||
         error instanceof StoredUnavailable
       ) {
         await this.failed(next, error);
+        await this.goOnBehind(next, error);
       } else throw error;
       return 1;
     }
@@ -155,7 +164,7 @@ export class VerificationPass {
         break;
       }
       if (change.kind === 'replay') replays.push({ watchId: id, next: change.fromBlock, to: change.toBlock });
-      if (change.kind === 'extended') begun.push({ id, startBlock: change.startBlock });
+      if (change.kind === 'moved' && change.isEarlier) begun.push({ id, startBlock: change.startBlock });
       if (change.kind === 'registered' && !this.added.has(id)) begun.push(change.watch);
       this.added.add(id);
     }
@@ -173,10 +182,11 @@ export class VerificationPass {
     const none: Range[] = [];
     const reach = ({ id }: { id: string }, from: number) =>
       chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? none, { from, final: this.final });
-    const { behind, replays, verified } = this.verification;
+    this.verification = skipLeft(this.verification, watches, ranges);
+    const { behind, replays, skipped, verified } = this.verification;
     const due = [
       ...behind.map((one) => ({ ...one, to: verified, isReplay: false })),
-      ...replays.map((one) => ({ ...one, isReplay: true })),
+      ...replaysFirst(replays, skipped).map((one) => ({ ...one, isReplay: true })),
     ].flatMap((one): Due[] => {
       const watch = watches.get(one.watchId);
       const key = keyOf(one.watchId, one.isReplay);
@@ -253,7 +263,16 @@ export class VerificationPass {
     );
     for (const { id } of watches) {
       if (!this.queue.standsStill(keyOf(id, isReplay))) continue;
-      chain.meter.unverified.set(id, `its blocks from ${String(from)} on cannot be verified: ${error.message}`);
+      chain.meter.unverified.set(id, `its blocks from ${String(from)} on cannot be verified: ${textOf(error)}`);
+    }
+  }
+
+  /** Blocks that nobody gives any more do not hold up the verification of what follows. */
+  private async goOnBehind(next: ToVerify<WatchedEvent>, error: Error): Promise<void> {
+    try {
+      this.verification = (await this.refused.skip(this.verification, next, error)) ?? this.verification;
+    } catch (thrown) {
+      if (!(thrown instanceof ChainUnavailable)) throw thrown;
     }
   }
 
@@ -273,3 +292,5 @@ export class VerificationPass {
     await verifications.append(verification);
   }
 }
+
+const textOf = (error: Error): string => (error instanceof StoredUnavailable ? error.message : withRemedy(error));

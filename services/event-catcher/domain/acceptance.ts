@@ -1,0 +1,15 @@
+import type { ChainAcceptanceEvent } from '../../../schemas/events/chain-events.ts';
+
+type GivenUp = ChainAcceptanceEvent['data'];
+
+export const acceptanceStream = (chainId: number): string => `chain-${String(chainId)}-accepted`;
+
+/** The final block that was given up last. */
+export const acceptanceFold = {
+  initial: undefined as GivenUp | undefined,
+  evolve: (_before: GivenUp | undefined, { data }: ChainAcceptanceEvent): GivenUp => data,
+};
+
+/** The operator knows that the chain gave up this block, and no other: what it does later is not accepted beforehand. */
+export const giveUpFinalBlock = (known: GivenUp | undefined, block: GivenUp): ChainAcceptanceEvent[] =>
+  known?.hash === block.hash ? [] : [{ type: 'FinalBlockGivenUp', data: block }];

@@ -1,0 +1,62 @@
+import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import type { BlockHeader } from '../../../../shared/chain/chain-reader.ts';
+import { replaceWindow, type ChainProgress } from '../../domain/chain-progress.ts';
+import { verifyAgainAfter } from '../../domain/verification.ts';
+import { tipOf } from '../../domain/window.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import { windowUpTo } from '../reconcile.ts';
+import type { ChainRecords } from '../store-changes/chain-records.ts';
+import type { Steps } from '../store-changes/chain-writer.ts';
+import type { VerificationStream } from '../store-changes/verification-stream.ts';
+import type { StoredRecords } from '../verify-chain/stored-records.ts';
+
+interface Dependencies {
+  chain: FollowedChain;
+  records: Pick<ChainRecords, 'newestOf'>;
+  verifications: VerificationStream;
+  storedRecords: StoredRecords;
+  signal: AbortSignal;
+  /** Which unconfirmed records are not read again. */
+  isRead: (record: ObservedRecord) => boolean;
+}
+
+/** So many blocks have their records in memory at a time. */
+const BLOCKS_AT_ONCE = 2_000;
+
+/**
+ * Goes on with what a chain says now, which gave up the final block that is stored: reverts all records of blocks after the last one
+ * that is known to be still there, and reads those blocks again. @throws StoredUnavailable
+ */
+export async function* goOnWithout(
+  progress: ChainProgress,
+  head: BlockHeader,
+  { chain, records, verifications, storedRecords, signal, isRead }: Dependencies,
+): Steps<ChainProgress> {
+  const { watches, chainId, logger } = chain;
+  const window = await windowUpTo(chain, head);
+  const known = [...watches.at(progress).values()];
+  const firsts = [progress.window[0].number, ...known.map(({ startBlock }) => startBlock)];
+  const last = (await lastKept(progress, chain)) ?? Math.min(...firsts) - 1;
+  logger.warn(
+    { chainId, from: last + 1 },
+    'the operator accepts that final blocks are gone: what came after is read again',
+  );
+  await verifications.append(verifyAgainAfter(verifications.stored, last));
+  yield { wrong: chain.records.unconfirmed.filter(({ BlockNumber }) => BlockNumber > last) };
+  for (let to = tipOf(progress.window).number; to > last; to -= BLOCKS_AT_ONCE) {
+    const position = records.newestOf(known.map(({ contract }) => contract));
+    const blocks = { from: Math.max(last + 1, to - BLOCKS_AT_ONCE + 1), to };
+    const stored = await storedRecords.of(known, blocks, position, signal);
+    yield { wrong: [...stored.values()].flat() };
+  }
+  return yield {
+    isRead: (record) => record.BlockNumber <= last && isRead(record),
+    transition: replaceWindow(window, last, known),
+  };
+}
+
+/** The newest block that was final and that the chain has still: with it, all before it. */
+const lastKept = async ({ anchors }: ChainProgress, { reader }: FollowedChain): Promise<number | undefined> => {
+  const headers = await reader.headersByNumber(anchors.map(({ number }) => number));
+  return anchors.findLast(({ hash }, at) => headers[at]?.hash === hash)?.number;
+};

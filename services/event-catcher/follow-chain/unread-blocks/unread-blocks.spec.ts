@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { transferWatch } from '../../testing/example-watches.ts';
+import { withoutBlocks } from '../../testing/faulty-readers.ts';
+import { FollowerUnderTest, mineSome } from '../../testing/follower-under-test.ts';
+
+const PATIENCE_MS = 20_000;
+const { watchId } = transferWatch;
+const isBefore = (first: number) => (block: number) => block < first;
+
+describe('blocks that no provider gives any more', () => {
+  let follower: FollowerUnderTest;
+  beforeEach(() => {
+    follower = new FollowerUnderTest();
+    follower.verifiedEveryMs = 1;
+    mineSome(follower.chain, 100);
+  });
+  afterEach(() => follower.stop());
+
+  const start = (isMissing: (block: number) => boolean, reader: ChainReader = follower.chain) =>
+    follower.start({ reader: withoutBlocks(reader, isMissing) });
+  const gaps = async () =>
+    (await follower.progress())?.backfills.flatMap(({ next, to, gap }) => (gap ? [[next, to]] : [])) ?? [];
+  const recordsIn = (isThere: (block: number) => boolean) =>
+    follower.recordsOnChain().filter((record) => isThere(Number(record.split(' ')[1])));
+  /** All that is there is stored, and nothing else. */
+  const stored = (isThere: (block: number) => boolean) =>
+    eventually(
+      async () => (await follower.observed()).toSorted().join() === recordsIn(isThere).toSorted().join(),
+      PATIENCE_MS,
+      'all that is there must be stored',
+    );
+  const verifiedAll = () => eventually(() => follower.isVerified(), PATIENCE_MS, 'what is there must be verified');
+
+  it('are a gap that survives a restart, behind which the watch is live and verified', async () => {
+    await follower.register();
+    start(isBefore(50));
+    await follower.caughtUp();
+    expect(await gaps()).toEqual([[0, 49]]);
+    expect((await follower.progress())?.backfills).toMatchObject([
+      {
+        joins: false,
+        gap: { reason: expect.stringContaining('pruned history unavailable'), since: expect.any(String) },
+      },
+    ]);
+    expect(follower.meter.errorOf(watchId)).toBeNull();
+    mineSome(follower.chain, 20, 5_000);
+    await stored((block) => block >= 50);
+    await verifiedAll();
+    expect((await follower.verification())?.skipped).toEqual([{ watchIds: [watchId], next: 0, to: 49 }]);
+    await follower.stop();
+    start(isBefore(50));
+    mineSome(follower.chain, 5, 6_000);
+    await stored((block) => block >= 50);
+    expect(await gaps()).toEqual([[0, 49]]);
+  });
+
+  it('are read, and verified, once a provider has them again', async () => {
+    await follower.register();
+    start(isBefore(50));
+    await follower.caughtUp();
+    await verifiedAll();
+    await follower.stop();
+    start(isBefore(20));
+    await eventually(async () => (await gaps()).length === 1, PATIENCE_MS, 'some are still missing');
+    await stored((block) => block >= 50);
+    await follower.stop();
+    start(() => false);
+    await stored(() => true);
+    await follower.caughtUp();
+    expect(await gaps()).toEqual([]);
+    const isAll = async () => (await follower.verification())?.skipped === undefined;
+    await eventually(isAll, PATIENCE_MS, 'what was a gap must be verified');
+    await verifiedAll();
+  });
+
+  it('are found between others', async () => {
+    const isMissing = (block: number) => (10 <= block && block < 17) || block === 40 || (60 <= block && block < 80);
+    await follower.register();
+    start(isMissing);
+    await follower.caughtUp();
+    expect(await gaps()).toEqual([
+      [10, 16],
+      [40, 40],
+      [60, 79],
+    ]);
+    await stored((block) => !isMissing(block));
+    await verifiedAll();
+  });
+
+  it('of an extension backwards change nothing of the watch, however many watches it has', async () => {
+    await follower.register({ startBlock: 60 });
+    await follower.register({ watchId: 'wch_other', startBlock: 70 });
+    start(isBefore(30));
+    await follower.caughtUp();
+    await follower.extend(0);
+    await follower.extend(10, 'wch_other');
+    await eventually(async () => (await gaps()).length === 2, PATIENCE_MS, 'both must have a gap');
+    await stored((block) => block >= 30);
+    expect(follower.starts).toBe(1);
+  });
+
+  it('are no gap once nobody wants them, nor is what was not read before they were wanted again', async () => {
+    await follower.register();
+    start(isBefore(50));
+    await follower.caughtUp();
+    await follower.shorten(60);
+    await follower.caughtUp();
+    await verifiedAll();
+    mineSome(follower.chain, 10, 5_000);
+    const records = () => recordsIn((block) => block >= 60);
+    const isStored = async () => {
+      const observed = await follower.observed();
+      return records().every((record) => observed.includes(record));
+    };
+    await eventually(isStored, PATIENCE_MS, 'the watch must go on');
+    await follower.stop();
+    start(() => false);
+    await follower.extend(20);
+    await eventually(
+      async () =>
+        (await follower.observed()).toSorted().join() ===
+        recordsIn((block) => block >= 20)
+          .toSorted()
+          .join(),
+      PATIENCE_MS,
+      'what is wanted again must be stored once',
+    );
+  });
+
+  it('are never read of a watch that begins later before anything of it was read', async () => {
+    await follower.register();
+    await follower.shorten(60);
+    let earliest = Infinity;
+    const missing = (block: number) => {
+      earliest = Math.min(earliest, block);
+      return block < 60;
+    };
+    start(missing);
+    await stored((block) => block >= 60);
+    expect(earliest).toBe(60);
+    await follower.extend(30);
+    await eventually(async () => (await gaps()).length > 0, PATIENCE_MS, 'they must be asked for now');
+    expect(earliest).toBe(30);
+  });
+});

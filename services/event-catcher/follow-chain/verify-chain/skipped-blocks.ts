@@ -1,0 +1,66 @@
+import { BlocksRefused, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { isLeft, type Range } from '../../domain/coverage.ts';
+import { skip, type Replay, type ToVerify, type Verification } from '../../domain/verification.ts';
+import { refusedFrom } from '../../edge/refused-up-to.ts';
+import { countRefusal, isForGood, type Refusals } from '../unread-blocks/refusals.ts';
+import { filterFor, type WatchedEvent } from '../watched-event.ts';
+
+/** What is left unread does not hold up the verification of what follows. */
+export const skipLeft = (
+  verification: Verification,
+  watches: ReadonlyMap<string, WatchedEvent>,
+  ranges: ReadonlyMap<string, readonly Range[]>,
+): Verification => {
+  let after = verification;
+  for (const { watchId, next } of [...verification.behind, ...verification.replays]) {
+    const watch = watches.get(watchId);
+    const range = watch && ranges.get(watchId)?.find((one) => one.next <= next && next <= one.to && isLeft(one, watch));
+    if (range) after = skip(after, range, range.next);
+  }
+  return after;
+};
+
+/** A replay is wanted by somebody, and has its turns in place of what was skipped of its watch. */
+export const replaysFirst = (replays: readonly Replay[], skipped: readonly Replay[]): readonly Replay[] => {
+  const replayed = new Set(replays.map(({ watchId }) => watchId));
+  return [...replays, ...skipped.filter(({ watchId }) => !replayed.has(watchId))];
+};
+
+/** Nor do blocks that were read, and that no provider gives any more. */
+export class RefusedBlocks {
+  private readonly known = new Map<string, Refusals>();
+
+  constructor(
+    private readonly reader: Pick<ChainReader, 'logsOfRange'>,
+    private readonly clock: Pick<Clock, 'elapsed'>,
+  ) {}
+
+  /**
+   * Counts a failure of blocks of watches that are behind, or of a replay, by the key of the first of them.
+   * @returns the verification that goes on behind the blocks that are refused for good; `undefined` if there are none
+   * @throws ChainUnavailable
+   */
+  async skip(
+    verification: Verification,
+    { from, to, watches, left, isReplay }: ToVerify<WatchedEvent>,
+    error: unknown,
+  ): Promise<Verification | undefined> {
+    const [lead] = watches;
+    const isWaiting = (isReplay ? verification.replays : verification.behind).some(
+      ({ watchId, next }) => watchId === lead?.id && next === from,
+    );
+    if (!lead || left || !isWaiting) return undefined;
+    const nowMs = this.clock.elapsed();
+    const key = isReplay ? `${lead.id}/replay` : lead.id;
+    const counted = countRefusal(this.known.get(key), { error, block: from, nowMs });
+    this.known.delete(key);
+    if (!counted || !(error instanceof BlocksRefused)) return undefined;
+    this.known.set(key, counted);
+    if (!isForGood(counted, error, nowMs)) return undefined;
+    const end = isReplay ? to : verification.verified;
+    const last = await refusedFrom(this.reader, filterFor(watches), { from, to: end });
+    if (last === undefined) return undefined;
+    return watches.reduce((after, { id }) => skip(after, { watchId: id, to: last }, from), verification);
+  }
+}
