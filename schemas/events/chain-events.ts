@@ -165,8 +165,8 @@ export type ChainVerificationEvent = EventOf<typeof chainVerificationEvents>;
 /** Stream `chain-<chainId>-accepted`; only the newest event is kept. */
 export const chainAcceptanceEvents = {
   /**
-   * The operator knows that the chain gave up this block, which was the newest final one here: what was stored of it and of the
-   * blocks around it is reverted, as far as it is gone, and what the chain says now is read.
+   * The operator accepts that the chain dropped this block, the newest final one stored. The follower reverts all records after the
+   * newest anchor still on the chain, and reads and verifies those blocks again.
    */
   FinalBlockGivenUp: event(1, z.object({ chainId, number: blockNumber, hash })),
 };

@@ -8,12 +8,12 @@ import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { acceptanceFold, acceptanceStream, giveUpFinalBlock } from './domain/acceptance.ts';
 
-/** The final block that is given up, and which one the chain has in its place; `null`: none. */
+/** The final block that the chain dropped, and the hash of the block in its place; `null`: none. */
 export interface AcceptedChain {
   chainId: number;
-  block: number;
-  givenUp: string;
-  now: string | null;
+  blockNumber: number;
+  droppedHash: string;
+  currentHash: string | null;
 }
 
 /**
@@ -49,5 +49,5 @@ export const acceptChain = async (
     metadata: operatorMetadata(ids),
     decide: (known) => giveUpFinalBlock(known, { chainId, number, hash }),
   });
-  return { chainId, block: number, givenUp: hash, now: found?.hash ?? null };
+  return { chainId, blockNumber: number, droppedHash: hash, currentHash: found?.hash ?? null };
 };

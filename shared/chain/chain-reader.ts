@@ -81,7 +81,7 @@ export class BlocksRefused extends ChainUnavailable {
       /** What each provider said. */
       readonly reason: string;
       /** Whether every provider says that it does not have them any more. */
-      readonly isForGood: boolean;
+      readonly isPrunedEverywhere: boolean;
     },
   ) {
     super(message);
@@ -130,7 +130,10 @@ export interface ChainReader {
    * providers do not know the name. It may be the `safe` block instead.
    */
   headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }>;
-  /** Another block may be in the place of the finalized one from now on: an operator knows that the chain gave it up. */
+  /**
+   * Forgets the newest finalized block seen, so that a provider may report another hash for it. Called once an operator has accepted its
+   * loss, or if no stored progress depends on it.
+   */
   forgetFinalized(): void;
   /**
    * `eth_getBlockByNumber`, batched, in the requested order; `undefined` for blocks that the provider does not have.

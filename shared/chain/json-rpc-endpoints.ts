@@ -137,7 +137,7 @@ export class JsonRpcEndpoints {
     if (refused === 0) return new ChainUnavailable(message);
     return new BlocksRefused(message, {
       reason: messages.join('; '),
-      isForGood: pruned === this.endpoints.length,
+      isPrunedEverywhere: pruned === this.endpoints.length,
     });
   }
 
@@ -252,5 +252,5 @@ const isRateLimited = (error: InvalidAnswer | NoAnswer): error is NoAnswer & { w
   error instanceof NoAnswer && error.why.kind === 'rate-limited';
 type RateLimited = Extract<Refusal, { kind: 'rate-limited' }>;
 
-/** The next question comes sooner than it wants, but not this one again. */
+/** Whether a rate-limited request is repeated: only if the endpoint asks for a wait of at most `WAIT_MAX_MS`. */
 const takesRequestsSoon = ({ why }: { why: RateLimited }): boolean => (why.retryAfterMs ?? 0) <= WAIT_MAX_MS;

@@ -68,7 +68,7 @@ describe('a range that a provider refuses', () => {
     chain.mine([{ address: `0x${'a1'.repeat(20)}`, topics: [], data: '0x' }]);
     const error = await askedFor({ ...refusal, asked: { from: 1, to: 1 } });
     expect(error).toBeInstanceOf(BlocksRefused);
-    expect(error).toMatchObject({ refusal: { isForGood: false } });
+    expect(error).toMatchObject({ refusal: { isPrunedEverywhere: false } });
   });
 });
 

@@ -62,7 +62,10 @@ export class RequestRate {
     this.calmIntervalMs = 0;
   }
 
-  /** An endpoint may refuse everything and name no time at all, or 0. */
+  /**
+   * The pause after a refusal: the time that the endpoint names, or 1 s, at most 5 s. Each refusal in a row doubles the least pause (none
+   * named: 1, 2, 4 s; named: 0, 1, 2, 4 s), because an endpoint may name 0 each time.
+   */
   private pauseMs(namedMs: number | undefined): number {
     const doublings = Math.max(1, this.refusalsInARow) - (namedMs === undefined ? 1 : 2);
     const leastMs = doublings < 0 ? 0 : PAUSE_MS * 2 ** doublings;

@@ -1,8 +1,8 @@
 /** After so many answers at a limit that was found by halving, one between it and what was refused is tried. */
 const ANSWERS_BEFORE_NARROWING = 10;
 /**
- * After so many answers at a limit that is known well, a larger one is tried: it may have been raised. Once that is answered, what was
- * refused before says nothing any more, and each answer doubles the limit.
+ * After so many answers at a limit that is known well, a larger one is tried: it may have been raised. What was refused before
+ * is forgotten then, and each answer doubles the limit.
  */
 const ANSWERS_BEFORE_DOUBLING = 100;
 /** A limit is known well when it is this close to what was refused. */

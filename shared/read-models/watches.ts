@@ -105,7 +105,7 @@ export const evolveWatch = (watch: Watch | undefined, event: ClaimingEvent, time
   switch (type) {
     case 'WatchExtended':
     case 'WatchShortened':
-      return { ...watch, startBlock: data.startBlock, claimStarts: movedStarts(watch, data.startBlock) };
+      return { ...watch, startBlock: data.startBlock, claimStarts: claimStartsAfterMove(watch, data.startBlock) };
     case 'WatchPaused':
       return { ...watch, paused: data.reason };
     case 'WatchResumed':
@@ -121,10 +121,10 @@ export const evolveWatch = (watch: Watch | undefined, event: ClaimingEvent, time
 };
 
 /**
- * From where on each claim wants a watch that begins at another block. Where nobody is known to want earlier blocks, each claim
- * may have asked for them: that was not stored formerly.
+ * The start block of each claim after the watch moved to `startBlock`. If no claim is known to start that early (older events lack
+ * `askedBlock`), any claim may have asked for it, so all of them get it.
  */
-const movedStarts = ({ claims, claimStarts = {}, startBlock: before }: Watch, startBlock: number) => {
+const claimStartsAfterMove = ({ claims, claimStarts = {}, startBlock: before }: Watch, startBlock: number) => {
   const starts = claims.map((claim) => [claim, claimStarts[claim] ?? before] as const);
   const isKnown = starts.some(([, start]) => start <= startBlock);
   const moved = starts.map(([claim, start]) => [claim, isKnown ? Math.max(start, startBlock) : startBlock] as const);

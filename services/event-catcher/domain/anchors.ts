@@ -5,8 +5,8 @@ export interface Anchor {
 }
 
 /**
- * Adds a block that is newer than all others. Of those that are 1, 2 to 3, 4 to 7, … blocks older the oldest stays, so that there are
- * few, and one that is about twice as deep as any block. @param newest what they are older than
+ * Adds an anchor, and keeps only the oldest one of each depth 1, 2 to 3, 4 to 7, … below `newest`.
+ * @param newest number of the final block from which depths are counted
  */
 export const withAnchor = (anchors: readonly Anchor[], { number, hash }: Anchor, newest: number): readonly Anchor[] => {
   const depthOf = (anchor: Anchor) => Math.floor(Math.log2(Math.max(1, newest - anchor.number)));

@@ -124,8 +124,8 @@ export const skipAhead =
   };
 
 /**
- * The chain gave up blocks that were final: others are in the place of all after `last`, whose records are reverted. Watches read
- * what is after `last` as ranges. Of the new window, blocks up to `last` may have records that were stored at any time.
+ * Replaces the window after the chain dropped final blocks, and lets watches read everything after `last` as ranges; the caller reverts
+ * the records. `since` of the new window is 0, because records in blocks up to `last` may have been stored at any time.
  */
 export const replaceWindow =
   (headers: Window<Header>, last: number, watches: Iterable<CoveredWatch>): Transition =>

@@ -16,7 +16,7 @@ interface WantedWatch {
 export const isUnwanted = ({ joins, to }: Range, { wantedFrom }: WantedWatch): boolean => !joins && to < wantedFrom;
 
 /** Whether a range is left unread for now: no provider gives its blocks, or nobody wants them. */
-export const isLeft = (range: Range, watch: WantedWatch): boolean =>
+export const isGapOrUnwanted = (range: Range, watch: WantedWatch): boolean =>
   range.gap !== undefined || isUnwanted(range, watch);
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import type { ChainProgress } from './chain-progress.ts';
-import { isLeft, isUnwanted, type Range } from './coverage.ts';
-import { leaveGap, moveStart } from './left-ranges.ts';
+import { isGapOrUnwanted, isUnwanted, type Range } from './coverage.ts';
+import { leaveGap, splitAtStart } from './left-ranges.ts';
 
 const block = (number: number): WindowBlock => ({
   ...{ number, hash: String(number), parentHash: String(number - 1), timestamp: number, since: 0 },
@@ -53,7 +53,7 @@ describe('blocks that are left unread', () => {
 describe('a watch that begins elsewhere', () => {
   const watch = { id: 'w', startBlock: 4 };
   const moved = (startBlock: number, ...backfills: Range[]) =>
-    moveStart(watch, startBlock, 6)(reading(...backfills)).backfills;
+    splitAtStart(watch, startBlock, 6)(reading(...backfills)).backfills;
 
   it('has each range wanted or not as a whole, and what is not is left', () => {
     const others = [range(30, 40, { gap }), joining(60), { ...joining(4), watchId: 'other' }];
@@ -66,8 +66,8 @@ describe('a watch that begins elsewhere', () => {
       { ...joining(4), watchId: 'other' },
     ]);
     expect(after.map((one) => isUnwanted(one, { wantedFrom: 70 }))).toEqual([true, true, true, false, false]);
-    expect(isLeft(range(30, 40, { gap }), { wantedFrom: 0 })).toBe(true);
-    expect(isLeft(range(30, 40), { wantedFrom: 40 })).toBe(false);
+    expect(isGapOrUnwanted(range(30, 40, { gap }), { wantedFrom: 0 })).toBe(true);
+    expect(isGapOrUnwanted(range(30, 40), { wantedFrom: 40 })).toBe(false);
   });
 
   it('divides what nobody gives, so that it may be wanted again in part', () => {
@@ -77,12 +77,12 @@ describe('a watch that begins elsewhere', () => {
   it('leaves out blocks that are not there yet, and changes nothing of what is read', () => {
     expect(moved(110, joining(50))).toEqual([range(50, 102, { from: 4 }), joining(110, 110)]);
     expect(moved(30, joining(50))).toEqual([joining(50)]);
-    expect(moveStart(watch, 30, 6)(reading()).watchesUpTo).toBe(6);
+    expect(splitAtStart(watch, 30, 6)(reading()).watchesUpTo).toBe(6);
   });
 
   it('takes up what was set aside', () => {
     const progress = { ...reading(), aside: new Map([['w', [joining(10)]]]) };
-    const { backfills, aside } = moveStart(watch, 20, 6)(progress);
+    const { backfills, aside } = splitAtStart(watch, 20, 6)(progress);
     expect([backfills, aside.size]).toEqual([[range(10, 19, { from: 4 }), joining(20, 20)], 0]);
   });
 });

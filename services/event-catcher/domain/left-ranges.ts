@@ -5,8 +5,8 @@ import { findRange, lastBlockOf, type CoveredWatch, type Range } from './coverag
 import { tipOf } from './window.ts';
 
 /**
- * The next blocks of a range, up to this one, cannot be read: they become a range of their own, or join one that ends before them,
- * and the rest goes on behind them.
+ * Turns blocks `range.next`…`to` into a gap, or appends them to a wanted gap that ends at `range.next - 1`. The range continues at
+ * `to + 1`.
  */
 export const leaveGap =
   (range: Range, { to, gap }: { to: number; gap: BlocksGap }, { wantedFrom }: { wantedFrom: number }): Transition =>
@@ -27,10 +27,10 @@ export const leaveGap =
   };
 
 /**
- * A watch is wanted from another block on, not from before the first one that it ever had: no range has that block and one before
- * it any more, so that each is wanted, or not, as a whole.
+ * Moves the start of a watch to a block that is not before its earliest start (for that, `extendWatch`). Splits the range that crosses
+ * `startBlock`, so that every range is wanted or unwanted as a whole.
  */
-export const moveStart =
+export const splitAtStart =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
   (before) => {
     const progress = takeUp([watch.id])(before);

@@ -2,7 +2,7 @@ import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { appOfClaimant, claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { pauseText, type Watch } from '../../../shared/read-models/watches.ts';
-import { about, firstWanted, movedStart } from './watch.ts';
+import { about, firstWanted, startChange } from './watch.ts';
 
 type Known = Watch | undefined;
 /** Who wants a watch to change: somebody who may claim it, or the operator by the command line. */
@@ -17,7 +17,7 @@ export const removeClaim = (known: Known, { appId, userId }: Claimant): WatchEve
   const claim = claimantText({ appId, userId });
   if (!watch.claims.includes(claim)) throw new Refusal('watch_not_found', 'you have no claim on this registration');
   const removal: WatchEvent = { type: 'WatchRemoved', data: { ...about(watch), appId, userId } };
-  return [removal, ...movedStart(watch, firstWanted(watch, claim))];
+  return [removal, ...startChange(watch, firstWanted(watch, claim))];
 };
 
 /** Pauses a watch. The operator's pause replaces any other. @throws Refusal watch_not_found, forbidden */

@@ -53,7 +53,10 @@ export const addReplays = (verification: Verification, replays: readonly Replay[
   return { ...verification, replays: [...byWatch.values()] };
 };
 
-/** Blocks of a watch, up to the last one of a range that is left unread, are compared when they have been read, and the next ones now. */
+/**
+ * Moves blocks `next`…`to` of a watch to `skipped`, merged with adjacent ones, to be compared once they have been read. The watch's
+ * `behind` and `replays` continue at `to + 1`.
+ */
 export const skip = (verification: Verification, { watchId, to }: Pick<Replay, 'watchId' | 'to'>, next: number) => {
   const beyond = <One extends Unverified>(one: One): One =>
     one.watchId === watchId && next <= one.next && one.next <= to ? { ...one, next: to + 1 } : one;
@@ -156,7 +159,7 @@ export const nextOfBehind = <Watch extends CoveredWatch & Unverified>(
 ): ToVerify<Watch> => {
   const from = lead.next;
   const to = Math.min(verified, from + blocks - 1, reach(lead, from));
-  // One that has not read all of these blocks, though it is verified beyond some of them, is not compared with them.
+  // Without a watch that has not read all of these blocks: their logs would be taken for missing records.
   const joining = others.filter((one) => from <= one.next && one.next <= to && reach(one, from) >= to);
   return { from, to, watches: [lead, ...joining], left: undefined, isReplay: false };
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BackfillRange as Range } from '../../../schemas/events/chain-events.ts';
-import { gapText, progressOf, verifiedBlockOf, withAside } from './watch-progress.ts';
+import { gapAdvice, progressOf, verifiedBlockOf, withAside } from './watch-progress.ts';
 
 const watch = { id: 'w', startBlock: 10, readSince: 30, isRemoved: false, paused: null };
 const joining: Range = { watchIds: ['x', 'w'], from: 10, next: 21, to: 40, joins: true };
@@ -8,7 +8,7 @@ const extension: Range = { watchIds: ['x', 'w'], from: 2, next: 5, to: 9, joins:
 const ofOther = (range: Range): Range => ({ ...range, watchIds: ['other'], next: range.next - 1 });
 const toRead = (fromBlock: number, toBlock: number) => ({
   ...{ fromBlock, toBlock },
-  ...{ reason: 'they are still to be read', since: null },
+  ...{ reason: 'not read yet', since: null },
 });
 const extended = { ...watch, startBlock: 2 };
 const chain = (...backfills: Range[]) => ({ head: 52, backfills, watchesUpTo: 30 });
@@ -121,10 +121,10 @@ describe('the progress of a watch', () => {
   });
 
   it('tells the setting that helps against blocks that nobody gives, and nothing of those that are to be read', () => {
-    expect(gapText(progressOf(watch, chain(pruned)).gaps)).toMatch(
+    expect(gapAdvice(progressOf(watch, chain(pruned)).gaps)).toMatch(
       /^blocks 10 to 24 are missing: .*"rpcUrls".*CHAINS$/,
     );
-    expect(gapText(progressOf(extended, chain(extension)).gaps)).toBeNull();
+    expect(gapAdvice(progressOf(extended, chain(extension)).gaps)).toBeNull();
   });
 
   it('is verified before what is not read, and before what was not read when the rest was verified', () => {

@@ -33,11 +33,11 @@ export interface WatchGap {
   since: string | null;
 }
 
-/** Of blocks that were asked for after the registration, or fell behind. */
-const TO_READ = 'they are still to be read';
+/** The reason of unread blocks that no provider has refused for good: the start of the watch was moved back to them. */
+const TO_READ = 'not read yet';
 
 /** What an operator can do about blocks that no provider gives; `null` if there are none. */
-export const gapText = (gaps: readonly WatchGap[]): string | null => {
+export const gapAdvice = (gaps: readonly WatchGap[]): string | null => {
   const [gap] = gaps.filter(({ since }) => since !== null);
   if (!gap) return null;
   const { fromBlock, toBlock, reason } = gap;

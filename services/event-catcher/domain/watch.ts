@@ -38,7 +38,7 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
   const { startBlock } = watch;
   const claim = claimantText(asked);
   const isHolder = watch.claims.includes(claim);
-  // Of the only claim the start of the watch tells it.
+  // A sole claimant needs no new registration: WatchExtended or WatchShortened moves the start of that claim, too.
   const isKnown = isHolder && (watch.claims.length === 1 || startOf(watch, claim) === asked.startBlock);
   const elsewhere = asked.startBlock === startBlock ? {} : { askedBlock: asked.startBlock };
   const claiming: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock, ...elsewhere } };
@@ -46,7 +46,7 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
   return [
     ...(isKnown ? [] : [claiming]),
     ...(!isHolder && watch.paused === 'app' ? [resumption] : []),
-    ...movedStart(watch, Math.min(asked.startBlock, firstWanted(watch, claim))),
+    ...startChange(watch, Math.min(asked.startBlock, firstWanted(watch, claim))),
   ];
 };
 
@@ -57,7 +57,7 @@ export const firstWanted = (watch: Watch, but: string): number =>
   watch.claims.reduce((first, claim) => (claim === but ? first : Math.min(first, startOf(watch, claim))), Infinity);
 
 /** The watch begins at another block than before, if it does. */
-export const movedStart = (watch: Watch, startBlock: number): WatchEvent[] => {
+export const startChange = (watch: Watch, startBlock: number): WatchEvent[] => {
   if (startBlock === watch.startBlock || startBlock === Infinity) return [];
   const type = startBlock < watch.startBlock ? 'WatchExtended' : 'WatchShortened';
   return [{ type, data: { ...about(watch), startBlock } }];

@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { isStopped, pauseText, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { gapText, progressOf, verifiedBlockOf } from '../domain/watch-progress.ts';
+import { gapAdvice, progressOf, verifiedBlockOf } from '../domain/watch-progress.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from './ports.ts';
 import { WatchModels } from './watch-models.ts';
 
@@ -33,7 +33,7 @@ export class WatchStatuses {
     const { state, currentBlockNumber, blocksLeft, gaps } = progress;
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch);
     const error = isStopped(watch) ? null : this.follower.errorOf(watch);
-    const warning = isStopped(watch) ? pauseText(watch.paused) : (this.follower.warningOf(watch) ?? gapText(gaps));
+    const warning = isStopped(watch) ? pauseText(watch.paused) : (this.follower.warningOf(watch) ?? gapAdvice(gaps));
     const told = error === null ? state : 'failed';
     return {
       id: watch.id,

@@ -8,7 +8,7 @@ import {
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
-import { moveStart } from '../domain/left-ranges.ts';
+import { splitAtStart } from '../domain/left-ranges.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { isIdle } from './ranges-to-read.ts';
 import type { SyncSteps } from './store-changes/chain-writer.ts';
@@ -53,7 +53,7 @@ const transitionFor = (progress: ChainProgress, change: WatchChange, { watches }
   if (after.isStopped && !watch.isStopped) return stopWatch(watch, position);
   if (change.kind !== 'moved') return setWatchesUpTo(position);
   const { startBlock } = change;
-  return (startBlock < watch.startBlock ? extendWatch : moveStart)(watch, startBlock, position);
+  return (startBlock < watch.startBlock ? extendWatch : splitAtStart)(watch, startBlock, position);
 };
 
 /** Sets aside what is not read of the watches that changed, and, of the newest first, what is too much. */

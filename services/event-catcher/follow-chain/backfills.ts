@@ -9,7 +9,7 @@ import { isToRead } from './ranges-to-read.ts';
 import { RangeReading, type BackfillDependencies } from './range-reading.ts';
 import { withRemedy } from './remedy.ts';
 import { leaveUnread } from './unread-blocks/leave-unread.ts';
-import { countRefusal, isForGood, type Refusals } from './unread-blocks/refusals.ts';
+import { countRefusal, isRefusedLongEnough, type Refusals } from './unread-blocks/refusals.ts';
 
 /** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
 const CHUNKS_AT_ONCE = 5;
@@ -224,7 +224,10 @@ export class Backfills {
     this.dependencies.meter.succeeded(range.watchId);
   }
 
-  /** They try again later: in two parts, unless no provider answers at all, or none has these blocks of any contract. */
+  /**
+   * Turns refused blocks into gaps, or else schedules the ranges for a retry. Splits them in two halves to find the one at fault, unless
+   * no provider answers, or every provider has pruned the blocks.
+   */
   private async failed(group: readonly Range[], error: Error): Promise<void> {
     const { chain, meter, clock, writer } = this.dependencies;
     const unread = group.flatMap((range) => findRange(writer.progress, range) ?? []);
@@ -233,7 +236,7 @@ export class Backfills {
       this.of(range).refusals = countRefusal(this.of(range).refusals, counted);
     }
     if (error instanceof BlocksRefused && (await this.leave(unread, error))) return;
-    const isOfBlocks = error instanceof BlocksRefused && error.refusal.isForGood;
+    const isOfBlocks = error instanceof BlocksRefused && error.refusal.isPrunedEverywhere;
     const isTheirFault =
       group.length > 1 &&
       !isOfBlocks &&
@@ -259,14 +262,19 @@ export class Backfills {
     }
   }
 
-  /** Ranges whose next blocks are refused for good go on behind these. @returns whether they do, or wait as gaps */
+  /**
+   * Turns the next blocks of ranges into gaps once they are refused for good, so that the ranges continue after them. A gap that is
+   * refused again waits another `GAP_RETRY_MS`. @returns whether there are such gaps now
+   */
   private async leave(ranges: readonly Range[], error: BlocksRefused): Promise<boolean> {
     const { clock, meter } = this.dependencies;
-    const isLeft = (range: Range) => {
+    const mayBecomeGap = (range: Range) => {
       const { refusals } = this.of(range);
-      return range.gap !== undefined || (refusals !== undefined && isForGood(refusals, error, clock.elapsed()));
+      return (
+        range.gap !== undefined || (refusals !== undefined && isRefusedLongEnough(refusals, error, clock.elapsed()))
+      );
     };
-    if (ranges.length === 0 || !ranges.every(isLeft)) return false;
+    if (ranges.length === 0 || !ranges.every(mayBecomeGap)) return false;
     try {
       const gaps = await leaveUnread(this.dependencies, ranges, error);
       for (const range of ranges) {

@@ -33,7 +33,10 @@ export class Finality {
   /** By depth, or where there is no block of that name. */
   private readonly depth: number;
 
-  /** @param stored how many blocks there are behind the newest final one, as far as is stored: by depth there were no more than `confirmations` */
+  /**
+   * @param stored how many blocks follow the final one in the stored window: more than `depth` means that the chain had a `finalized` or
+   * `safe` block before, which may be missing for `MISSED_MS`
+   */
   constructor(
     private readonly reader: Pick<ChainReader, 'head' | 'headAndFinalized'>,
     { finality, confirmations, isDevelopment }: Settings,

@@ -6,9 +6,9 @@ import { belongsTo } from './watched-event.ts';
 type Known = Pick<FollowedChain, 'watches' | 'records'>;
 
 /**
- * Whether a range is to be read now. That of a stopped watch is not, nor blocks that nobody wants, nor an extension backwards before its watch is live: whoever
- * asked for that takes nothing of the bounds of what others asked for. It is all the same if an earlier follower has stored
- * records of it: as long as they are unconfirmed, no progress is stored.
+ * Whether a range is read now: not if its watch is stopped, nobody wants its blocks, or it extends a watch backwards that is not live
+ * yet (an extension must not use up the limits of the first backfill). A range with unconfirmed records of an earlier follower is read
+ * regardless, because no progress is stored until they are confirmed.
  */
 export const isToRead = (range: Range, progress: ChainProgress, known: Known): boolean => {
   const watch = known.watches.of(progress, range.watchId);

@@ -28,8 +28,8 @@ export const finalBlockError = (
   const what = found ? 'another block is in the place of one' : 'no provider has the block';
   const id = String(chainId);
   return new DeeperThanFinality(
-    `chain ${id}: ${what} that was final: check its RPC endpoints; if the chain gave that block up, "annals chain accept --chain ${id}" ` +
-      'goes on with what it says now, and "finality" in CHAINS says which blocks are final from then on',
+    `chain ${id}: ${what} that was final: check its RPC endpoints; if the chain itself dropped that block, run "annals chain accept --chain ${id}"; ` +
+      '"finality" in CHAINS says which blocks count as final from then on',
   );
 };
 

@@ -6,7 +6,7 @@ import { rangesOf } from '../domain/coverage.ts';
 import { tipOf } from '../domain/window.ts';
 import { initialVerification, readUpTo } from '../domain/verification.ts';
 import { isAccepted } from './accept-chain/accepted-block.ts';
-import { goOnWithout } from './accept-chain/go-on-without.ts';
+import { revertToAnchor } from './accept-chain/revert-to-anchor.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
 import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
@@ -49,7 +49,7 @@ export const resume = async (
   const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
   const head = await finality.head().catch(async (error: unknown) => {
     if (!(error instanceof FinalizedContradicted) || !window || !(await isOnChain(reader, window[0]))) throw error;
-    // A newer block was called final, but nothing that is stored takes it for final.
+    // The contradicted block is newer than the stored final one, which is still on the chain: nothing stored depends on it.
     reader.forgetFinalized();
     return finality.head();
   });
@@ -91,7 +91,7 @@ async function* reconcileAtStart(
   }
   const { chainId, isDevelopment, logger } = chain;
   if (isGivenUp) {
-    return yield* goOnWithout(progress, head, {
+    return yield* revertToAnchor(progress, head, {
       chain,
       verifications,
       ...known,

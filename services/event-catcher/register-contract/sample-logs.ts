@@ -10,7 +10,7 @@ import { ChunkSize } from '../domain/chunk-size.ts';
 import { compileMatcher } from '../domain/log-decoder.ts';
 import type { Registration } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
-import { refusedUpTo } from '../edge/refused-up-to.ts';
+import { findRefusedEnd } from '../edge/find-refused-end.ts';
 import { chainUnreadable } from './chain-unreadable.ts';
 
 export interface Estimate {
@@ -59,7 +59,7 @@ export const findMissing = async (
   } catch (error) {
     if (!(error instanceof BlocksRefused)) return undefined;
     const { reason } = error.refusal;
-    const toBlock = await within(refusedUpTo(chain, filter, { from, to })).catch((thrown: unknown) => {
+    const toBlock = await within(findRefusedEnd(chain, filter, { from, to })).catch((thrown: unknown) => {
       if (thrown instanceof ChainUnavailable || thrown instanceof DeadlineExceeded) return from;
       throw thrown;
     });

@@ -91,7 +91,7 @@ describe('a registration that is tried out', () => {
     const reason = 'provider 1: pruned history unavailable';
     for (const first of [30, HEAD + 2]) {
       catcher.chain.logsFailure = (from) =>
-        from < first ? new BlocksRefused(reason, { reason, isForGood: true }) : undefined;
+        from < first ? new BlocksRefused(reason, { reason, isPrunedEverywhere: true }) : undefined;
       const { gaps, sample, estimate } = await tried();
       expect(gaps).toEqual([{ fromBlock: 10, toBlock: first - 1, reason }]);
       expect(sample).toHaveLength(first === 30 ? 1 : 0);

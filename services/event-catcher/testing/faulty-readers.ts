@@ -106,9 +106,9 @@ export const withholding = (reader: ChainReader, withheld: Withholding): ChainRe
 export const withoutBlocks = (
   reader: ChainReader,
   isMissing: (block: number) => boolean,
-  isForGood = true,
+  isPrunedEverywhere = true,
 ): ChainReader => {
-  const refusal = { reason: 'provider 1: pruned history unavailable', isForGood };
+  const refusal = { reason: 'provider 1: pruned history unavailable', isPrunedEverywhere };
   const among = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, at) => from + at).some((block) => isMissing(block));
   const given = <Answer>(from: number, to: number, answer: () => Promise<Answer>): Promise<Answer> =>

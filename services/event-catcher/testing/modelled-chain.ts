@@ -20,7 +20,7 @@ import {
   type Transition,
 } from '../domain/chain-progress.ts';
 import { allRanges, liveWatches, type CoveredWatch, type Range } from '../domain/coverage.ts';
-import { leaveGap, moveStart } from '../domain/left-ranges.ts';
+import { leaveGap, splitAtStart } from '../domain/left-ranges.ts';
 import { linkedWindow, tipOf, type Header, type LinkedBlock } from '../domain/window.ts';
 import { applied, CONFIRMATIONS, ModelledBlocks } from './modelled-blocks.ts';
 import { ModelledRecords } from './modelled-records.ts';
@@ -133,7 +133,7 @@ export class ModelledChain {
     if (this.registered.some(({ position }) => position > this.progress.watchesUpTo)) return;
     const watch = this.watches().find((one) => one.id === id);
     this.position += 1;
-    if (watch && watch.startBlock <= block) this.change(moveStart(watch, block, this.position));
+    if (watch && watch.startBlock <= block) this.change(splitAtStart(watch, block, this.position));
   }
 
   /** The next blocks of a range cannot be read, possibly more than it has. */

@@ -68,15 +68,15 @@ it('annals chain accept gives up the newest final block, if the chain does not h
   chain.rollBack(1);
   expect(JSON.parse((await accept('--chain', '2484', '--json')).out)).toEqual({
     chainId: 2484,
-    block: number,
-    givenUp: hash,
-    now: null,
+    blockNumber: number,
+    droppedHash: hash,
+    currentHash: null,
   });
   chain.mine([]);
   const again = await accept('--chain', '2484');
   expect(again).toMatchObject({
     code: 0,
-    out: expect.stringContaining(`chain 2484 gave up block 2 ${hash}, and has ${chain.tip.hash}`),
+    out: expect.stringContaining(`chain 2484 dropped block 2 ${hash}, and has ${chain.tip.hash}`),
   });
   expect(await accepted()).toMatchObject([{ type: 'FinalBlockGivenUp', data: { chainId: 2484, number, hash } }]);
 });

@@ -63,7 +63,10 @@ export const chainCommand = (): Command =>
         .action(withdraw),
     )
     .addCommand(
-      onChain('accept', 'goes on with what a chain says now that gave up a block which was final here')
+      onChain(
+        'accept',
+        'accepts that a chain dropped a final block, and reads again from the last known final block still on it',
+      )
         .addHelpText('after', '\nExample:\n  annals chain accept --chain 137')
         .action(accept),
     );
@@ -102,10 +105,10 @@ const accept = ({ chain: chainId, json }: OnChain): Promise<void> =>
   withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }, settings) => {
     const chain = servedChain(chainId, settings);
     const accepted = await acceptChain(chain, { eventStore, clock: systemClock, ids: systemIds });
-    const { block, givenUp, now } = accepted;
+    const { blockNumber, droppedHash, currentHash } = accepted;
     const text =
-      `chain ${String(chainId)} gave up block ${String(block)} ${givenUp}, and has ${now ?? 'no block'} in its place: ` +
-      'what is gone is reverted, and what it says now is read';
+      `chain ${String(chainId)} dropped block ${String(blockNumber)} ${droppedHash}, and has ${currentHash ?? 'no block'} in its place: ` +
+      'the event catcher reverts all records after the last known final block still on the chain, and reads those blocks again';
     process.stdout.write(`${json ? JSON.stringify(accepted) : text}\n`);
   });
 

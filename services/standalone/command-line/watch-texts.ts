@@ -31,13 +31,13 @@ export const statusText = (status: WatchStatus): string => {
     ],
     ['events', `${count(status.eventsTotal)}, ${count(status.eventsPerSecond)} a second`],
     ['remaining', remaining(status)],
-    ...status.gaps.map((gap): [string, string] => ['not read', gapText(gap)]),
+    ...status.gaps.map((gap): [string, string] => ['not read', gapLine(gap)]),
     ['last error', status.lastError ?? 'none'],
   ];
   return lines.map(([name, value]) => `${name.padEnd(15)}${value}\n`).join('');
 };
 
-const gapText = ({ fromBlock, toBlock, reason, since }: WatchStatus['gaps'][number]): string =>
+const gapLine = ({ fromBlock, toBlock, reason, since }: WatchStatus['gaps'][number]): string =>
   `${count(fromBlock)} to ${count(toBlock)}${since === null ? '' : ` since ${since}`}: ${reason}`;
 
 /** How far a watch is now, in one line that changes when it gets on. */

@@ -7,9 +7,12 @@ import type { ChainProgress } from '../../domain/chain-progress.ts';
 import type { FollowedChain } from '../followed-chain.ts';
 import type { ChainWriter, SyncSteps } from '../store-changes/chain-writer.ts';
 import { belongsTo, filterFor } from '../watched-event.ts';
-import { refusedUpTo } from '../../edge/refused-up-to.ts';
+import { findRefusedEnd } from '../../edge/find-refused-end.ts';
 
-/** No watch has more gaps: of blocks here and there that are refused, one after another would be stored. */
+/**
+ * The most gaps of one watch. A provider that refuses scattered blocks would otherwise add gaps without end; beyond this, the range is
+ * tried again instead.
+ */
 const GAPS_MAX = 50;
 /** What a provider says may be long. */
 const REASON_MAX = 500;
@@ -21,8 +24,8 @@ interface Dependencies {
 }
 
 /**
- * Leaves the next blocks of ranges that were read together unread, as far as they are refused, so that the rest is read. What an
- * earlier follower has stored of them, and not of what it read after them, is reverted: they are read from the beginning, once they can be.
+ * Stores the refused next blocks of ranges as gaps, so that the ranges continue after them. Reverts an earlier follower's unconfirmed
+ * records in these blocks, but not in later ones.
  * @returns the gaps
  * @throws ChainUnavailable
  */
@@ -38,7 +41,7 @@ export const leaveUnread = async (
   const from = first.next;
   const to = first.gap
     ? first.to
-    : await refusedUpTo(chain.reader, filterFor(watches), { from, to: lastBlockOf(progress.window, first) });
+    : await findRefusedEnd(chain.reader, filterFor(watches), { from, to: lastBlockOf(progress.window, first) });
   const gap = {
     reason: `no provider gives these blocks: ${refusal.reason}`.slice(0, REASON_MAX),
     since: toIso(clock.now()),

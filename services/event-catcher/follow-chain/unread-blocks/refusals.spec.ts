@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { BlocksRefused, ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
-import { countRefusal, isForGood, type Refusals } from './refusals.ts';
+import { countRefusal, isRefusedLongEnough, type Refusals } from './refusals.ts';
 
-const refusal = (byAll: boolean) => new BlocksRefused('refused', { reason: 'provider 1: refused', isForGood: byAll });
+const refusal = (byAll: boolean) =>
+  new BlocksRefused('refused', { reason: 'provider 1: refused', isPrunedEverywhere: byAll });
 /** After failures of one block, one each minute. */
 const after = (...errors: Error[]): Refusals | undefined =>
   errors.reduce<Refusals | undefined>(
@@ -18,7 +19,7 @@ describe('a block that is refused', () => {
       [3, false],
     ] as const) {
       const counted = after(...times(count, refusal(true)));
-      expect(counted && isForGood(counted, refusal(true), 0)).toBe(!holdsUp);
+      expect(counted && isRefusedLongEnough(counted, refusal(true), 0)).toBe(!holdsUp);
     }
   });
 
@@ -26,9 +27,9 @@ describe('a block that is refused', () => {
     const counted = after(...times(12, refusal(false)));
     if (!counted) throw new Error('it is a refusal');
     expect(counted).toEqual({ block: 7, times: 12, sinceMs: 0 });
-    expect(isForGood(counted, refusal(false), 599_999)).toBe(false);
-    expect(isForGood(counted, refusal(false), 600_000)).toBe(true);
-    expect(isForGood({ ...counted, times: 11 }, refusal(false), 600_000)).toBe(false);
+    expect(isRefusedLongEnough(counted, refusal(false), 599_999)).toBe(false);
+    expect(isRefusedLongEnough(counted, refusal(false), 600_000)).toBe(true);
+    expect(isRefusedLongEnough({ ...counted, times: 11 }, refusal(false), 600_000)).toBe(false);
   });
 
   it('is counted anew after a failure that was none, and for another block', () => {

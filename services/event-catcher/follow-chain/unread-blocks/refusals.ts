@@ -1,8 +1,11 @@
 import { BlocksRefused } from '../../../../shared/chain/chain-reader.ts';
 
-/** Of a provider that says that it does not have blocks: a gateway may have asked a node that has fewer than its others. */
+/**
+ * Refusals in a row before blocks become a gap, if every provider says that it has pruned them. More than one, because a gateway may have
+ * asked a node that keeps fewer blocks than its others.
+ */
 const REFUSED_TIMES = 3;
-/** Of words that nobody knows, or while another provider does not answer: that may pass. */
+/** The same for an unrecognised error, or while another provider does not answer; and the time since the first refusal. */
 const ODDLY_TIMES = 12;
 const ODDLY_MS = 600_000;
 
@@ -24,8 +27,9 @@ export const countRefusal = (
 };
 
 /** Whether a block was refused for so long that those behind it do not wait for it any more. */
-export const isForGood = (
+export const isRefusedLongEnough = (
   { times, sinceMs }: Refusals,
   { refusal }: Pick<BlocksRefused, 'refusal'>,
   nowMs: number,
-): boolean => (refusal.isForGood ? times >= REFUSED_TIMES : times >= ODDLY_TIMES && nowMs - sinceMs >= ODDLY_MS);
+): boolean =>
+  refusal.isPrunedEverywhere ? times >= REFUSED_TIMES : times >= ODDLY_TIMES && nowMs - sinceMs >= ODDLY_MS;

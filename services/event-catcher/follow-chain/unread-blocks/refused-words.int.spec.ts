@@ -65,9 +65,9 @@ describe('a provider that refuses logs', () => {
     };
     const refusal = await reader.logsOfRange(41, 41, ANY).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(BlocksRefused);
-    expect(refusal).toMatchObject({ refusal: { reason: 'provider 1: nope', isForGood: false } });
+    expect(refusal).toMatchObject({ refusal: { reason: 'provider 1: nope', isPrunedEverywhere: false } });
     refusing(() => new RpcError('gone', { code: 4444 }));
-    await expect(reader.logsOfRange(10, 40, ANY)).rejects.toMatchObject({ refusal: { isForGood: true } });
+    await expect(reader.logsOfRange(10, 40, ANY)).rejects.toMatchObject({ refusal: { isPrunedEverywhere: true } });
   });
 
   it('of old blocks, which it has pruned, keeps nobody from what it has', async () => {

@@ -195,6 +195,6 @@ describe('a range that is read once more', () => {
       return { ...again, logs: again.logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(64)}` })) };
     };
     const reader = overriding<ChainReader>(chain, { logsAgain });
-    await expect(compare(reader, [], { from: 1, to: 3 })).rejects.toThrow('another block');
+    await expect(compare(reader, [], { from: 1, to: 3 })).rejects.toThrow('a block hash that is not on the chain');
   });
 });

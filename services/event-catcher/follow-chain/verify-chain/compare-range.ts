@@ -76,7 +76,7 @@ export const compareRange = async (
     throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
   }
   const missing = read.differences.flatMap((difference) => difference.missing);
-  // Two endpoints do not name the same wrong hashes of blocks, but one may do so again.
+  // A single endpoint may repeat a wrong block hash that was stored from it before; two would not agree on one.
   const ofOne = again.endpoints === 1 ? again.logs.map(({ blockNumber }) => blockNumber) : [];
   const headers = await headersOf(reader, known, [
     ...ofOne,
@@ -213,7 +213,7 @@ const judge = (
 };
 
 const elsewhere = (block: number): ChainUnavailable =>
-  new ChainUnavailable(`a provider has logs of another block ${String(block)}`);
+  new ChainUnavailable(`a provider returned logs of block ${String(block)} with a block hash that is not on the chain`);
 
 type Headers = ReadonlyMap<number, BlockHeader>;
 

@@ -1,13 +1,13 @@
 import { BlocksRefused, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
-import { isLeft, type Range } from '../../domain/coverage.ts';
+import { isGapOrUnwanted, type Range } from '../../domain/coverage.ts';
 import { skip, type Replay, type ToVerify, type Verification } from '../../domain/verification.ts';
-import { refusedFrom } from '../../edge/refused-up-to.ts';
-import { countRefusal, isForGood, type Refusals } from '../unread-blocks/refusals.ts';
+import { findRefusedEndAfter } from '../../edge/find-refused-end.ts';
+import { countRefusal, isRefusedLongEnough, type Refusals } from '../unread-blocks/refusals.ts';
 import { filterFor, type WatchedEvent } from '../watched-event.ts';
 
 /** What is left unread does not hold up the verification of what follows. */
-export const skipLeft = (
+export const skipUnreadRanges = (
   verification: Verification,
   watches: ReadonlyMap<string, WatchedEvent>,
   ranges: ReadonlyMap<string, readonly Range[]>,
@@ -15,20 +15,24 @@ export const skipLeft = (
   let after = verification;
   for (const { watchId, next } of [...verification.behind, ...verification.replays]) {
     const watch = watches.get(watchId);
-    const range = watch && ranges.get(watchId)?.find((one) => one.next <= next && next <= one.to && isLeft(one, watch));
+    const range =
+      watch && ranges.get(watchId)?.find((one) => one.next <= next && next <= one.to && isGapOrUnwanted(one, watch));
     if (range) after = skip(after, range, range.next);
   }
   return after;
 };
 
 /** A replay is wanted by somebody, and has its turns in place of what was skipped of its watch. */
-export const replaysFirst = (replays: readonly Replay[], skipped: readonly Replay[]): readonly Replay[] => {
+export const replaysAndOtherSkipped = (replays: readonly Replay[], skipped: readonly Replay[]): readonly Replay[] => {
   const replayed = new Set(replays.map(({ watchId }) => watchId));
   return [...replays, ...skipped.filter(({ watchId }) => !replayed.has(watchId))];
 };
 
-/** Nor do blocks that were read, and that no provider gives any more. */
-export class RefusedBlocks {
+/**
+ * Counts how often providers refuse blocks that are to be verified. Skips blocks that are refused for good, so that the verification of
+ * later blocks continues.
+ */
+export class UnverifiableBlocks {
   private readonly known = new Map<string, Refusals>();
 
   constructor(
@@ -57,9 +61,9 @@ export class RefusedBlocks {
     this.known.delete(key);
     if (!counted || !(error instanceof BlocksRefused)) return undefined;
     this.known.set(key, counted);
-    if (!isForGood(counted, error, nowMs)) return undefined;
+    if (!isRefusedLongEnough(counted, error, nowMs)) return undefined;
     const end = isReplay ? to : verification.verified;
-    const last = await refusedFrom(this.reader, filterFor(watches), { from, to: end });
+    const last = await findRefusedEndAfter(this.reader, filterFor(watches), { from, to: end });
     if (last === undefined) return undefined;
     return watches.reduce((after, { id }) => skip(after, { watchId: id, to: last }, from), verification);
   }

@@ -25,7 +25,7 @@ import type { WatchedEvent } from '../watched-event.ts';
 import { StoredUnavailable } from './stored-records.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
-import { RefusedBlocks, replaysFirst, skipLeft } from './skipped-blocks.ts';
+import { UnverifiableBlocks, replaysAndOtherSkipped, skipUnreadRanges } from './skipped-blocks.ts';
 import { VerificationQueue } from './verification-queue.ts';
 
 /** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
@@ -67,14 +67,14 @@ export class VerificationPass {
   /** Ids of the watches up to `watchesUpTo`. */
   private readonly added = new Set<string>();
   private readonly queue: VerificationQueue;
-  private readonly refused: RefusedBlocks;
+  private readonly refused: UnverifiableBlocks;
   /** How many answered when logs were asked for again last. */
   private endpoints = 1;
 
   constructor(private readonly dependencies: Dependencies) {
     const { clock, chain } = dependencies;
     this.queue = new VerificationQueue(clock, chain.verification.everyMs);
-    this.refused = new RefusedBlocks(chain.reader, clock);
+    this.refused = new UnverifiableBlocks(chain.reader, clock);
     this.verification = dependencies.verifications.stored;
     this.stored = this.verification;
   }
@@ -182,11 +182,11 @@ export class VerificationPass {
     const none: Range[] = [];
     const reach = ({ id }: { id: string }, from: number) =>
       chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? none, { from, final: this.final });
-    this.verification = skipLeft(this.verification, watches, ranges);
+    this.verification = skipUnreadRanges(this.verification, watches, ranges);
     const { behind, replays, skipped, verified } = this.verification;
     const due = [
       ...behind.map((one) => ({ ...one, to: verified, isReplay: false })),
-      ...replaysFirst(replays, skipped).map((one) => ({ ...one, isReplay: true })),
+      ...replaysAndOtherSkipped(replays, skipped).map((one) => ({ ...one, isReplay: true })),
     ].flatMap((one): Due[] => {
       const watch = watches.get(one.watchId);
       const key = keyOf(one.watchId, one.isReplay);

@@ -16,7 +16,7 @@ interface Dependencies {
   verifications: VerificationStream;
   storedRecords: StoredRecords;
   signal: AbortSignal;
-  /** Which unconfirmed records are not read again. */
+  /** Whether an unconfirmed record is in blocks that are not read again, so that it is confirmed as it is. */
   isRead: (record: ObservedRecord) => boolean;
 }
 
@@ -24,10 +24,10 @@ interface Dependencies {
 const BLOCKS_AT_ONCE = 2_000;
 
 /**
- * Goes on with what a chain says now, which gave up the final block that is stored: reverts all records of blocks after the last one
- * that is known to be still there, and reads those blocks again. @throws StoredUnavailable
+ * Reverts all records after the newest anchor that is still on a chain which dropped the stored final block, and reads those blocks
+ * again. @throws StoredUnavailable
  */
-export async function* goOnWithout(
+export async function* revertToAnchor(
   progress: ChainProgress,
   head: BlockHeader,
   { chain, records, verifications, storedRecords, signal, isRead }: Dependencies,
@@ -36,7 +36,7 @@ export async function* goOnWithout(
   const window = await windowUpTo(chain, head);
   const known = [...watches.at(progress).values()];
   const firsts = [progress.window[0].number, ...known.map(({ startBlock }) => startBlock)];
-  const last = (await lastKept(progress, chain)) ?? Math.min(...firsts) - 1;
+  const last = (await newestAnchorOnChain(progress, chain)) ?? Math.min(...firsts) - 1;
   logger.warn(
     { chainId, from: last + 1 },
     'the operator accepts that final blocks are gone: what came after is read again',
@@ -56,7 +56,10 @@ export async function* goOnWithout(
 }
 
 /** The newest block that was final and that the chain has still: with it, all before it. */
-const lastKept = async ({ anchors }: ChainProgress, { reader }: FollowedChain): Promise<number | undefined> => {
+const newestAnchorOnChain = async (
+  { anchors }: ChainProgress,
+  { reader }: FollowedChain,
+): Promise<number | undefined> => {
   const headers = await reader.headersByNumber(anchors.map(({ number }) => number));
   return anchors.findLast(({ hash }, at) => headers[at]?.hash === hash)?.number;
 };

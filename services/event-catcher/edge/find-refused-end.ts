@@ -2,11 +2,11 @@ import { BlocksRefused, RangeTooLarge, type ChainReader, type LogFilter } from '
 import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
 
 /**
- * Finds the last block that is refused together with the first one of a range, by twice the logarithm of its length in requests of
- * one block each: `from`, 1, 2, 4, … blocks after it, and then halves.
+ * Finds the last block of the refused stretch that begins at `from`, which the caller knows to be refused. Requests single blocks in
+ * growing steps (1, 2, 4, …) and then bisects: about 2·log₂(n) requests.
  * @throws ChainUnavailable if it cannot be found out now
  */
-export const refusedUpTo = async (
+export const findRefusedEnd = async (
   reader: Pick<ChainReader, 'logsOfRange'>,
   filter: LogFilter,
   { from, to }: BlockRange,
@@ -22,13 +22,13 @@ export const refusedUpTo = async (
   return refused;
 };
 
-/** The same of a first block of which that is not known; `undefined` if it is not refused. @throws ChainUnavailable */
-export const refusedFrom = async (
+/** As `findRefusedEnd`, but requests block `from` first; `undefined` if that is not refused. @throws ChainUnavailable */
+export const findRefusedEndAfter = async (
   reader: Pick<ChainReader, 'logsOfRange'>,
   filter: LogFilter,
   range: BlockRange,
 ): Promise<number | undefined> =>
-  (await isRefused(reader, filter, range.from)) ? refusedUpTo(reader, filter, range) : undefined;
+  (await isRefused(reader, filter, range.from)) ? findRefusedEnd(reader, filter, range) : undefined;
 
 const isRefused = async (
   reader: Pick<ChainReader, 'logsOfRange'>,

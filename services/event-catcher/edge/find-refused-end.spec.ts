@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
-import { refusedUpTo } from './refused-up-to.ts';
+import { findRefusedEnd } from './find-refused-end.ts';
 
 const ANY = { addresses: [], topics: [] };
-const refused = new BlocksRefused('refused', { reason: 'refused', isForGood: true });
+const refused = new BlocksRefused('refused', { reason: 'refused', isPrunedEverywhere: true });
 
 describe('the last block that is refused together with the first', () => {
   /** @returns what was found, and how many requests it took */
@@ -16,7 +16,7 @@ describe('the last block that is refused together with the first', () => {
         return error ? Promise.reject(error) : Promise.resolve([]);
       },
     };
-    return { last: await refusedUpTo(reader, ANY, { from, to }), asked };
+    return { last: await findRefusedEnd(reader, ANY, { from, to }), asked };
   };
 
   it.each([
