@@ -166,8 +166,8 @@ export type ChainVerificationEvent = EventOf<typeof chainVerificationEvents>;
 export const chainAcceptanceEvents = {
   /**
    * The operator accepts that the chain dropped this block, the newest final one stored. The follower reverts all records after the
-   * newest anchor still on the chain, and reads and verifies those blocks again.
+   * newest anchor still on the chain, or from `fromBlock` on, and reads and verifies those blocks again.
    */
-  FinalBlockGivenUp: event(1, z.object({ chainId, number: blockNumber, hash })),
+  FinalBlockGivenUp: event(1, z.object({ chainId, number: blockNumber, hash, fromBlock: blockNumber.exactOptional() })),
 };
 export type ChainAcceptanceEvent = EventOf<typeof chainAcceptanceEvents>;

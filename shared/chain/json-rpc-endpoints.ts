@@ -18,7 +18,7 @@ const WORTH_CHANGING = 0.7;
 const BEHIND_BLOCKS_MAX = 2;
 const BEHIND_SECONDS_MAX = 10;
 /** How often one question is asked again of endpoints that take fewer requests. */
-const ATTEMPTS_MAX = 4;
+const ATTEMPTS_MAX = 3;
 
 export interface EndpointLimits {
   quarantineMs?: number;

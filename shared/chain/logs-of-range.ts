@@ -4,7 +4,7 @@ import { blockByNumber, headerOfNumber } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
-import { isPerhapsTooMuch, PerhapsTooLarge, RefusesBlocks, saysPruned } from './refused-blocks.ts';
+import { isForgotten, isPerhapsTooMuch, PerhapsTooLarge, RefusesBlocks, saysPruned } from './refused-blocks.ts';
 import { blocksOf, type BlockRange, type SuggestedRange } from './suggested-range.ts';
 import { cutOfRange } from './whole-answers.ts';
 
@@ -24,7 +24,7 @@ export const logsOfRange = async (
   try {
     const { answers, others } = await askLogs(endpoint, range, filter, [blockByNumber(range.to)]);
     const last = headerOfNumber(others[0], range.to);
-    if (!last) throw new InvalidAnswer('the last block does not exist yet');
+    if (!last) throw missing(endpoint, range.to, 'the last block does not exist yet');
     const all = answers.flatMap(({ logs }) => logs);
     const checked = checkLogs(all, { ...filter, ...range });
     endpoint.rangeLimit.answered(blocksOf(range));
@@ -33,7 +33,7 @@ export const logsOfRange = async (
     return timed(checked, last);
   } catch (error) {
     const tooLarge = error instanceof RangeTooLarge ? error : await tooLargeOf(endpoint, error, range);
-    if (!tooLarge) throw saysPruned(error) ? new RefusesBlocks(error.message, true) : error;
+    if (!tooLarge) throw saysPruned(endpoint, error, range.to) ? new RefusesBlocks(error.message, true) : error;
     if (range.from < range.to) throw tooLarge;
     return await logsOfOne(endpoint, range.to, filter, { isAgain, refusal: tooLarge.message });
   }
@@ -49,17 +49,22 @@ const logsOfOne = async (
   try {
     const [answer] = await endpoint.call([blockByNumber(number)]);
     const header = headerOfNumber(answer, number);
-    if (!header) throw new InvalidAnswer('the block does not exist yet');
+    if (!header) throw missing(endpoint, number, 'the block does not exist yet');
     return await logsOfBlock(endpoint, header, filter, { isAgain });
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
+    const { why } = error;
     const message = [...new Set([refusal, error.message])].join('; ');
-    const { kind } = error.why;
-    if (kind === 'state-pruned') throw new RefusesBlocks(message, true);
-    const isRefused = kind === 'other' && (await endpoint.answersAtAll());
+    if (saysPruned(endpoint, error, number)) throw new RefusesBlocks(message, true);
+    const isRefused = why.kind === 'other' && (await endpoint.answersAtAll());
     throw isRefused ? new RefusesBlocks(message, false) : error;
   }
 };
+
+const missing = (endpoint: JsonRpcEndpoint, number: number, otherwise: string): Error =>
+  isForgotten(endpoint, number)
+    ? new RefusesBlocks(`it has no block ${String(number)}, though much newer ones`, true)
+    : new InvalidAnswer(otherwise);
 
 /** What comes before the last block that it has logs of is answered in whole next, or half, if it left out the first ones. */
 const cutAnswer = (range: BlockRange, logs: readonly ChainLog[], logsMax: number): RangeTooLarge => {

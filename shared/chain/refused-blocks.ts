@@ -17,9 +17,20 @@ export class RefusesBlocks extends Error {
   }
 }
 
-/** Whether an endpoint says that it does not have blocks any more, in words or by a code that are known. */
-export const saysPruned = (error: unknown): error is NoAnswer =>
-  error instanceof NoAnswer && error.why.kind === 'state-pruned';
+/** A gateway may ask a node that is behind its others, but not by more blocks than this. */
+const BEHIND_MAX = 128;
+
+/** Whether an endpoint that says that it has no block of this number must have had it. */
+export const isForgotten = ({ head }: JsonRpcEndpoint, number: number): boolean =>
+  head !== undefined && number < head.number - BEHIND_MAX;
+
+/**
+ * Whether an endpoint says that it does not have blocks any more: in words or by a code that are known, or because there is no such block
+ * for it, though its newest one is much newer.
+ */
+export const saysPruned = (endpoint: JsonRpcEndpoint, error: unknown, number: number): error is NoAnswer =>
+  error instanceof NoAnswer &&
+  (error.why.kind === 'state-pruned' || (error.why.kind === 'beyond-head' && isForgotten(endpoint, number)));
 
 /**
  * Whether an endpoint may have been asked for too much: it was too slow, or refused in words that nobody knows, but answers a

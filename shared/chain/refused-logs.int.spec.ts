@@ -148,4 +148,29 @@ describe('logs of many addresses', () => {
     await expect(reader.logsOfRange(1, 5, { addresses, topics: [] })).rejects.toThrow(ChainUnavailable);
     expect(node.requests).toBeLessThan(20);
   });
+
+  const forgetting: Record<string, JsonRpcNode['lie']> = {
+    'has no header of it': (method, truth, params) =>
+      method === 'eth_getBlockByNumber' && Number(params[0]) < 190 ? null : truth,
+    'says that there is no such block': (method, truth, params) => {
+      const [filter] = params as [{ fromBlock?: string } | undefined];
+      if (method === 'eth_getLogs' && Number(filter?.fromBlock) < 190) {
+        throw new RpcError('One of the blocks specified in filter (fromBlock, toBlock or blockHash) cannot be found.');
+      }
+      return truth;
+    },
+  };
+  it.each(Object.entries(forgetting))('is of pruned blocks where a node with much newer ones %s', async (_, lie) => {
+    while (chain.tip.number < 200) chain.mine([]);
+    node.lie = lie;
+    node.respond = undefined;
+    await reader.head();
+    const asked = (from: number) => reader.logsOfRange(from, from + 5, ANY).catch((error: unknown) => error);
+    const pruned = await asked(10);
+    expect(pruned).toBeInstanceOf(BlocksRefused);
+    expect(pruned).toMatchObject({ refusal: { isPrunedEverywhere: true } });
+    const newer = await asked(150);
+    expect(newer).toBeInstanceOf(ChainUnavailable);
+    expect(newer).not.toBeInstanceOf(BlocksRefused);
+  });
 });

@@ -12,4 +12,4 @@ export const acceptanceFold = {
 
 /** The operator knows that the chain gave up this block, and no other: what it does later is not accepted beforehand. */
 export const giveUpFinalBlock = (known: GivenUp | undefined, block: GivenUp): ChainAcceptanceEvent[] =>
-  known?.hash === block.hash ? [] : [{ type: 'FinalBlockGivenUp', data: block }];
+  known?.hash === block.hash && known.fromBlock === block.fromBlock ? [] : [{ type: 'FinalBlockGivenUp', data: block }];

@@ -2,6 +2,7 @@ import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { withAnchor, type Anchor } from './anchors.ts';
 import {
+  joinNeighbours,
   lastBlockOf,
   newJoiningRange,
   findJoiningRange,
@@ -197,7 +198,9 @@ export const extendWatch =
     const earlier = backfills.map((range) => (isUnread && range === joining ? { ...range, ...first } : range));
     const isRange = !isUnread && startBlock <= to;
     const range = { watchId: watch.id, ...first, to, joins: false };
-    return setWatchesUpTo(position)({ ...progress, backfills: isRange ? [...earlier, range] : earlier });
+    const all = isRange ? [...earlier, range] : earlier;
+    const joined = joinNeighbours(all, { id: watch.id, wantedFrom: startBlock });
+    return setWatchesUpTo(position)({ ...progress, backfills: joined });
   };
 
 /** Whether nothing of a watch was read yet. */

@@ -45,6 +45,29 @@ export interface CoveredWatch {
 export const findJoiningRange = ({ backfills, aside }: Coverage, watchId: string): Range | undefined =>
   backfills.find((range) => range.joins && range.watchId === watchId) ?? aside.get(watchId)?.find(({ joins }) => joins);
 
+/**
+ * Joins ranges of a watch that follow one another and differ in nothing: both are gaps or not, and wanted or not. Without that, a caller
+ * who moves the start of a watch again and again would make as many ranges.
+ */
+export const joinNeighbours = (
+  backfills: readonly Range[],
+  { id, wantedFrom }: { id: string } & WantedWatch,
+): readonly Range[] => {
+  const theirs = backfills.filter(({ watchId, joins }) => watchId === id && !joins);
+  const joined: Range[] = [];
+  for (const range of theirs.toSorted((left, right) => left.next - right.next)) {
+    const before = joined.at(-1);
+    const areAlike =
+      before?.to === range.next - 1 &&
+      (before.gap === undefined) === (range.gap === undefined) &&
+      isUnwanted(before, { wantedFrom }) === isUnwanted(range, { wantedFrom });
+    if (before && areAlike) joined[joined.length - 1] = { ...before, to: range.to };
+    else joined.push(range);
+  }
+  if (joined.length === theirs.length) return backfills;
+  return [...joined, ...backfills.filter((range) => !theirs.includes(range))];
+};
+
 /** What is still to be read of a watch. */
 export const rangesOf = ({ backfills, aside }: Coverage, watchId: string): Range[] => [
   ...backfills.filter((range) => range.watchId === watchId),

@@ -74,6 +74,17 @@ describe('a watch that begins elsewhere', () => {
     expect(moved(15, range(10, 20, { gap }))).toEqual([range(10, 14, { gap }), range(15, 20, { gap })]);
   });
 
+  it('has few ranges, however often it moves', () => {
+    let progress = reading(range(4, 89, { gap }), joining(90));
+    const times = Array.from({ length: 80 }, (_, at) => (at % 2 === 0 ? 85 - at : 5 + at));
+    for (const [at, start] of times.entries()) progress = splitAtStart(watch, start, 6 + at)(progress);
+    expect(progress.backfills).toHaveLength(3);
+    const many = Array.from({ length: 50 }, (_, at) => range(4 + 2 * at, 4 + 2 * at));
+    expect(moved(8, ...many, joining(60))).toHaveLength(51);
+    const full = [...Array.from({ length: 99 }, (_, at) => range(-2 * at, -2 * at)), range(10, 20)];
+    expect(moved(15, ...full)).toEqual(full);
+  });
+
   it('leaves out blocks that are not there yet, and changes nothing of what is read', () => {
     expect(moved(110, joining(50))).toEqual([range(50, 102, { from: 4 }), joining(110, 110)]);
     expect(moved(30, joining(50))).toEqual([joining(50)]);

@@ -109,11 +109,11 @@ export const verify = (verification: Verification, { from, to, watches, left, is
   }
   const ids = new Set(watches.map(({ id }) => id));
   if (isReplay) {
-    const after = (replays: readonly Replay[]) =>
-      replays
-        .map((one) => (ids.has(one.watchId) && one.next === from ? { ...one, next: to + 1 } : one))
-        .filter((one) => one.next <= one.to);
-    return { ...verification, replays: after(verification.replays), skipped: after(verification.skipped) };
+    const replays = verification.replays
+      .map((one) => (ids.has(one.watchId) && one.next === from ? { ...one, next: to + 1 } : one))
+      .filter((one) => one.next <= one.to);
+    const skipped = verification.skipped.flatMap((one) => (ids.has(one.watchId) ? without(one, { from, to }) : [one]));
+    return { ...verification, replays, skipped };
   }
   const isDone = to >= verification.verified;
   const behind = verification.behind.flatMap((one) =>
@@ -121,6 +121,26 @@ export const verify = (verification: Verification, { from, to, watches, left, is
   );
   return { ...verification, behind };
 };
+
+/** What is left of blocks when others are taken out of them: they may be in the middle. */
+const without = (blocks: Replay, { from, to }: { from: number; to: number }): Replay[] => [
+  ...(blocks.next < from ? [{ ...blocks, to: Math.min(blocks.to, from - 1) }] : []),
+  ...(to < blocks.to ? [{ ...blocks, next: Math.max(blocks.next, to + 1) }] : []),
+];
+
+/** A replay of a watch goes on after a block: those up to it are refused for good. They stay as they were verified before. */
+export const cutReplay = (verification: Verification, watchId: string, last: number): Verification => ({
+  ...verification,
+  replays: verification.replays
+    .map((one) => (one.watchId === watchId && one.next <= last ? { ...one, next: last + 1 } : one))
+    .filter(({ next, to }) => next <= to),
+});
+
+/** The first block, from this one on, that no range of a watch has. */
+export const firstRead = (ranges: readonly Range[], from: number): number =>
+  ranges
+    .toSorted((left, right) => left.next - right.next)
+    .reduce((first, { next, to, joins }) => (next <= first && first <= to ? (joins ? Infinity : to + 1) : first), from);
 
 /** The last block, from this one on, up to which a watch with these ranges was read without a gap, and which is final. */
 export const readUpTo = (ranges: readonly Range[], { from, final }: { from: number; final: number }): number =>

@@ -50,7 +50,9 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
   ];
 };
 
-const startOf = ({ claimStarts, startBlock }: Watch, claim: string): number => claimStarts?.[claim] ?? startBlock;
+/** The block from which on somebody who claims a watch wants it. */
+export const startOf = ({ claimStarts, startBlock }: Watch, claim: string): number =>
+  claimStarts?.[claim] ?? startBlock;
 
 /** The first block that somebody wants, but for one of those who claim it; `Infinity` if there are no others. */
 export const firstWanted = (watch: Watch, but: string): number =>

@@ -10,12 +10,15 @@ export const findRefusedEnd = async (
   reader: Pick<ChainReader, 'logsOfRange'>,
   filter: LogFilter,
   { from, to }: BlockRange,
+  onRefused: (block: number) => void = () => undefined,
 ): Promise<number> => {
   let refused = from;
   let answered = to + 1;
   const ask = async (block: number) => {
-    if (await isRefused(reader, filter, block)) refused = block;
-    else answered = block;
+    if (await isRefused(reader, filter, block)) {
+      refused = block;
+      onRefused(block);
+    } else answered = block;
   };
   for (let step = 1; refused + step < answered; step *= 2) await ask(refused + step);
   while (refused + 1 < answered) await ask(Math.floor((refused + answered) / 2));

@@ -8,6 +8,7 @@ import {
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
+import type { Range } from '../domain/coverage.ts';
 import { splitAtStart } from '../domain/left-ranges.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { isIdle } from './ranges-to-read.ts';
@@ -63,13 +64,19 @@ const placed = (progress: ChainProgress, changes: readonly WatchChange[], chain:
     progress.backfills.filter(({ watchId }) => ids.has(watchId)),
     ({ watchId }) => watchId,
   );
-  let over = progress.backfills.length - chain.rangesMax;
+  let over = placesOf(progress.backfills) - chain.rangesMax;
   const away = Array.from(theirs)
     .toReversed()
     .filter(([id, ranges]) => {
       const isAway = over > 0 || isIdle(id, ranges, progress, chain);
-      if (isAway) over -= ranges.length;
+      if (isAway) over -= placesOf(ranges);
       return isAway;
     });
   return away.length > 0 ? setAside(away.map(([id]) => id))(progress) : progress;
 };
+
+/** A gap has its reason with it, and takes as many bytes of `ChainAdvanced` as some other ranges. */
+const PLACES_OF_A_GAP = 3;
+
+const placesOf = (ranges: readonly Range[]): number =>
+  ranges.reduce((sum, { gap }) => sum + (gap ? PLACES_OF_A_GAP : 1), 0);

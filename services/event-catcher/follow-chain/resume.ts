@@ -5,8 +5,8 @@ import { initialProgress, resetProgress, type ChainProgress } from '../domain/ch
 import { rangesOf } from '../domain/coverage.ts';
 import { tipOf } from '../domain/window.ts';
 import { initialVerification, readUpTo } from '../domain/verification.ts';
-import { isAccepted } from './accept-chain/accepted-block.ts';
-import { revertToAnchor } from './accept-chain/revert-to-anchor.ts';
+import { acceptedBlock, type AcceptedBlock } from './accept-chain/accepted-block.ts';
+import { lastKept, revertAfter } from './accept-chain/revert-after.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
 import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
@@ -42,8 +42,8 @@ export const resume = async (
   // This includes watches that the progress does not contain: records of them may have been stored after it.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
   const window = stream.stored?.window;
-  const isGivenUp = window !== undefined && (await isAccepted(eventStore, settings.chainId, window[0]));
-  if (isGivenUp) reader.forgetFinalized();
+  const accepted = window && (await acceptedBlock(eventStore, settings.chainId, window[0]));
+  if (accepted) reader.forgetFinalized();
   const depth = window ? tipOf(window).number - window[0].number : 0;
   const finality = new Finality(reader, settings, depth, clock);
   const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
@@ -57,8 +57,8 @@ export const resume = async (
   const writer = new ChainWriter(progress, records, stream, clock);
   // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.
   await writer.commit(async function* (stored) {
-    const accepted = { isGivenUp, records, storedRecords, signal };
-    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain, { verifications, ...accepted }), head, chain);
+    const known = { accepted, verifications, records, storedRecords, signal };
+    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain, known), head, chain);
   });
   return { chain, records, writer, verifications };
 };
@@ -73,8 +73,8 @@ interface AtStart {
   records: ChainRecords;
   storedRecords: StoredRecords;
   signal: AbortSignal;
-  /** Whether the operator knows that the chain gave up the final block that is stored. */
-  isGivenUp: boolean;
+  /** Present if the operator has accepted that the chain dropped the final block that is stored. */
+  accepted: AcceptedBlock | undefined;
 }
 
 /** Compares what earlier followers stored with the chain as it is now, and corrects it. */
@@ -82,7 +82,7 @@ async function* reconcileAtStart(
   progress: ChainProgress,
   head: BlockHeader,
   chain: FollowedChain,
-  { verifications, isGivenUp, ...known }: AtStart,
+  { verifications, accepted, ...known }: AtStart,
 ): Steps<ChainProgress> {
   const [final] = progress.window;
   const [found] = await chain.reader.headersByNumber([final.number]);
@@ -90,13 +90,10 @@ async function* reconcileAtStart(
     return yield* revertOrphans(yield { isRead: isReadBefore(progress, chain) }, chain);
   }
   const { chainId, isDevelopment, logger } = chain;
-  if (isGivenUp) {
-    return yield* revertToAnchor(progress, head, {
-      chain,
-      verifications,
-      ...known,
-      isRead: isReadBefore(progress, chain),
-    });
+  const last = accepted && (await lastKept(accepted, progress.anchors, chain.reader));
+  if (last !== undefined) {
+    const isRead = isReadBefore(progress, chain);
+    return yield* revertAfter(last, progress, head, { chain, verifications, ...known, isRead });
   }
   if (!isDevelopment) throw finalBlockError(chain, found);
   logger.warn({ chainId }, 'the local chain lost blocks: it is read again from the beginning');

@@ -13,6 +13,7 @@ import {
   watchStream,
   type Registration,
   type Watched,
+  startOf,
 } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 import { findMisfit } from './misfit-warning.ts';
@@ -98,7 +99,8 @@ const startOfClaim = async (
   transactor: Pick<Transactor, 'load'>,
 ): Promise<number | undefined> => {
   const { state } = await transactor.load(watchStream(watchId), watchFold);
-  return state?.claims.includes(claimantText(claimant)) ? state.startBlock : undefined;
+  const claim = claimantText(claimant);
+  return state?.claims.includes(claim) ? startOf(state, claim) : undefined;
 };
 
 /** A watch that was registered when its id depended on its signature only keeps that id. */

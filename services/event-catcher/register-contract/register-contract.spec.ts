@@ -311,6 +311,16 @@ describe('registering a contract event', () => {
     expect(await eventsOf(first)).toEqual([['ContractRegistered', 'app_1', HEAD]]);
   });
 
+  it('keeps where a claim begins, not where the watch does, when it is registered from the latest block again', async () => {
+    const first = await registered(catcher.register({ startBlock: 'latest' }));
+    await registered(catcher.register({ startBlock: 10 }, 'app_2'));
+    catcher.chain.mine([]);
+    expect((await catcher.register({ startBlock: 'latest' })).status).toBe(200);
+    const path = `/api/v1/contracts/${first.id}`;
+    expect((await catcher.ask(path, { method: 'DELETE', app: 'app_2', user: 'usr_1' })).status).toBe(204);
+    expect((await eventsOf(first)).at(-1)).toEqual(['WatchShortened', null, HEAD]);
+  });
+
   it('needs a token', async () => {
     expect((await problemOfAnswer(await catcher.register({}, null))).code).toBe('token_missing');
   });

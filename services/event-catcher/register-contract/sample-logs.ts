@@ -44,7 +44,10 @@ interface Asked {
   withinMs: number;
 }
 
-/** The first blocks, from these on, that no provider gives of an event; `undefined` if the first one is given, or nobody tells in time. */
+/**
+ * The first blocks, from these on, that no provider gives of an event, as far as that is found out in time; `undefined` if the first one is
+ * given, or nobody tells in time.
+ */
 export const findMissing = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
   registration: Registration,
@@ -59,9 +62,12 @@ export const findMissing = async (
   } catch (error) {
     if (!(error instanceof BlocksRefused)) return undefined;
     const { reason } = error.refusal;
-    const toBlock = await within(findRefusedEnd(chain, filter, { from, to })).catch((thrown: unknown) => {
-      if (thrown instanceof ChainUnavailable || thrown instanceof DeadlineExceeded) return from;
-      throw thrown;
+    let toBlock = from;
+    const found = findRefusedEnd(chain, filter, { from, to }, (block) => {
+      toBlock = block;
+    });
+    await within(found).catch((thrown: unknown) => {
+      if (!(thrown instanceof ChainUnavailable || thrown instanceof DeadlineExceeded)) throw thrown;
     });
     return { fromBlock: from, toBlock, reason };
   }

@@ -6,7 +6,7 @@ import { eventAbi, HEAD, registration, TOKEN, transferAbi } from '../testing/cat
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 import { overriding } from '../testing/overriding.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
-import { estimateBackfill, sampleLogs } from './sample-logs.ts';
+import { estimateBackfill, findMissing, sampleLogs } from './sample-logs.ts';
 
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const SOMEBODY = '0x00000000000000000000000000000000000A11cE';
@@ -161,6 +161,20 @@ describe('the sample of an event', () => {
           ? catcher.chain.logsOfRange(from, to, filter)
           : Promise.reject(new RangeTooLarge(`at most ${String(blocksMax)} blocks`, { blocks: blocksMax })),
     });
+
+  it('is said to be missing as far as that is found out in time', async () => {
+    const refused = new BlocksRefused('pruned', { reason: 'pruned', isPrunedEverywhere: true });
+    const asked: number[] = [];
+    const slow = overriding(catcher.chain, {
+      logsOfRange: (from) => {
+        asked.push(from);
+        return asked.length > 5 ? new Promise<never>(() => undefined) : Promise.reject(refused);
+      },
+    });
+    const missing = await findMissing(slow, transfer, within(200));
+    expect(missing).toEqual({ fromBlock: 0, toBlock: 15, reason: 'pruned' });
+    expect(asked).toEqual([0, 1, 3, 7, 15, 31]);
+  });
 
   it('is looked for in ever more blocks, up to the start block, in five calls at most', async () => {
     const reading = await sampleLogs(catcher.chain, transfer, within(5_000));

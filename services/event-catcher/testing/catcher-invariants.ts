@@ -124,6 +124,12 @@ export class CatcherInvariants {
     }
   }
 
+  /** Whether a final block that progress remembers is on the chain. */
+  get isAnchored(): boolean {
+    const { canonical } = this.chain;
+    return (this.progress?.anchors ?? []).some(({ number, hash }) => canonical[number]?.header.hash === hash);
+  }
+
   /** What is not read yet of a watch. */
   unread(watchId: string): AsideEvent['data']['ranges'] {
     const backfills = this.progress?.backfills.filter(({ watchIds }) => watchIds.includes(watchId)) ?? [];

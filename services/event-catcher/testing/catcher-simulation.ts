@@ -32,10 +32,7 @@ const MANY_BLOCKS = 520;
 const JUMP_MS = 600_000;
 /** The finalized block is asked for once in so many blocks. */
 const ASKED_EVERY = 16;
-/**
- * Everything is made good within so long once nothing goes wrong any more. Beside an endpoint that is silent for ever the verification
- * waits 15 s for each range, which may be a single block.
- */
+/** All is made good in this time once nothing goes wrong any more: beside a silent endpoint each range is verified 15 s later. */
 const CALM_MS = 7_200_000;
 const LOOK_MS = 1_000;
 const BLOCK_MS = 20_000;
@@ -56,7 +53,6 @@ export class CatcherSimulation {
   private readonly processes: SimulatedProcess[] = [];
   private readonly living = new Set<SimulatedProcess>();
   private isCalm = false;
-  /** The final blocks that the operator accepted to be given up. */
   private readonly acceptances: string[] = [];
   private announcedAtMs = -Infinity;
   /** What left the chain last, and can return. */
@@ -223,15 +219,17 @@ export class CatcherSimulation {
 
   /** The operator does what the status of a chain that gave up final blocks says. */
   private async acceptIfAsked(): Promise<void> {
-    const { store, living, invariants, acceptances, faults } = this;
+    const { store, invariants, acceptances } = this;
     const [final] = invariants.progress?.window ?? [];
-    const isAsked = [...living].some((process) => process.errorOf('')?.includes('annals chain accept'));
-    if (!isAsked || !final || acceptances.includes(final.hash)) return;
-    faults.count('the operator accepts that final blocks are gone');
+    const isAsked = [...this.living].some((process) => process.errorOf('')?.includes('annals chain accept'));
+    const from = invariants.isAnchored ? {} : { fromBlock: 0 };
+    const accepted = `${final?.hash ?? ''} ${JSON.stringify(from)}`;
+    if (!isAsked || !final || acceptances.includes(accepted)) return;
+    this.faults.count('the operator accepts that final blocks are gone');
     const { number, hash } = final;
-    const event = anEvent({ type: 'FinalBlockGivenUp', data: { chainId: CHAIN_ID, number, hash } });
-    await store.append(acceptanceStream(CHAIN_ID), acceptances.length - 1, [event]);
-    acceptances.push(hash);
+    const given = [anEvent({ type: 'FinalBlockGivenUp', data: { chainId: CHAIN_ID, number, hash, ...from } })];
+    await store.append(acceptanceStream(CHAIN_ID), acceptances.length - 1, given);
+    acceptances.push(accepted);
   }
 
   /** @param depth how many blocks leave the chain. @param blocks how many come instead */

@@ -35,7 +35,7 @@ export interface ModelledWatch {
   isPaused: boolean;
   /** Since when somebody always had a claim. */
   since: number;
-  claims: { by: Tenant; since: number }[];
+  claims: { by: Tenant; since: number; startBlock: number }[];
 }
 
 interface ModelledSubscription {
@@ -90,11 +90,19 @@ export class TenantsModel {
       watch = { contract, fragment, id, startBlock, isPaused: false, since: this.time, claims: [] };
       this.watches.push(watch);
     }
-    watch.startBlock = Math.min(watch.startBlock, startBlock);
     if (watch.claims.length === 0) watch.since = this.time;
-    if (this.claims(watch, by)) return;
-    watch.claims.push({ by, since: this.time });
-    watch.isPaused = false;
+    const own = watch.claims.find((claim) => isSame(claim.by, by));
+    if (own) own.startBlock = startBlock;
+    else {
+      watch.claims.push({ by, since: this.time, startBlock });
+      watch.isPaused = false;
+    }
+    this.move(watch);
+  }
+
+  /** A watch begins where the first of those who claim it wants it to. */
+  private move(watch: ModelledWatch): void {
+    if (watch.claims.length > 0) watch.startBlock = Math.min(...watch.claims.map(({ startBlock }) => startBlock));
   }
 
   /** The status of a removal. */
@@ -102,6 +110,7 @@ export class TenantsModel {
     const watch = this.byId(id);
     if (!watch || !this.claims(watch, by)) return 404;
     watch.claims = watch.claims.filter((claim) => !isSame(claim.by, by));
+    this.move(watch);
     return 204;
   }
 

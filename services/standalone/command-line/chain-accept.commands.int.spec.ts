@@ -44,10 +44,11 @@ const accept = async (...args: string[]) => {
 const inStore = <Result>(work: Parameters<typeof withEngines<'eventStore', Result>>[1]): Promise<Result> =>
   within(() => withEngines({ names: ['eventStore'], keepsFiles: false }, work));
 const accepted = () => inStore(({ eventStore }) => eventStore.read('chain-2484-accepted'));
-const follow = () => {
+const follow = (...anchored: number[]) => {
   const { number, hash, parentHash, timestamp } = chain.tip;
   const window = [{ number, hash, parentHash, timestamp, since: 0 }];
-  const data = { chainId: 2484, head: number, finalized: number, window, backfills: [], watchesUpTo: 0 };
+  const anchors = anchored.map((at) => ({ number: at, hash: chain.headers[at]?.hash ?? '' }));
+  const data = { chainId: 2484, head: number, finalized: number, window, anchors, backfills: [], watchesUpTo: 0 };
   return inStore(({ eventStore }) => eventStore.append('chain-2484', -1, [anEvent({ type: 'ChainAdvanced', data })]));
 };
 
@@ -58,7 +59,7 @@ it('annals chain accept gives up the newest final block, if the chain does not h
   });
   chain.mine([]);
   chain.mine([]);
-  await follow();
+  await follow(0, 1);
   expect(await accept('--chain', '2484')).toMatchObject({
     code: 1,
     errors: expect.stringContaining('there is nothing to accept'),
@@ -66,28 +67,39 @@ it('annals chain accept gives up the newest final block, if the chain does not h
   expect(await accepted()).toEqual([]);
   const { number, hash } = chain.tip;
   chain.rollBack(1);
-  expect(JSON.parse((await accept('--chain', '2484', '--json')).out)).toEqual({
-    chainId: 2484,
-    blockNumber: number,
-    droppedHash: hash,
-    currentHash: null,
+  expect(await accept('--chain', '2484')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('no provider of chain 2484 answers and is beyond block 2'),
   });
   chain.mine([]);
+  const currentHash = chain.tip.hash;
+  const inPlace = { chainId: 2484, blockNumber: number, droppedHash: hash, currentHash };
+  expect(JSON.parse((await accept('--chain', '2484', '--json')).out)).toEqual(inPlace);
   const again = await accept('--chain', '2484');
-  expect(again).toMatchObject({
-    code: 0,
-    out: expect.stringContaining(`chain 2484 dropped block 2 ${hash}, and has ${chain.tip.hash}`),
-  });
+  const text = `chain 2484 dropped block 2 ${hash}, and has ${currentHash} in its place`;
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining(text) });
   expect(await accepted()).toMatchObject([{ type: 'FinalBlockGivenUp', data: { chainId: 2484, number, hash } }]);
+  chain.rollBack(3);
+  for (let block = 0; block < 3; block += 1) chain.mine([]);
+  expect(await accept('--chain', '2484')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('say with --from from which block on'),
+  });
+  expect(await accept('--chain', '2484', '--from', '1')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('reverts all records from block 1 on'),
+  });
+  expect((await accepted()).at(-1)?.data).toEqual({ chainId: 2484, number, hash, fromBlock: 1 });
 });
 
 it('annals chain accept says what is wrong with its arguments, and has help with an example', async () => {
   expect(await accept()).toMatchObject({ code: 2 });
   expect(await accept('--chain', 'x')).toMatchObject({ code: 2 });
+  expect(await accept('--chain', '2484', '--from', 'x')).toMatchObject({ code: 2 });
   expect(await accept('--chain', '1')).toMatchObject({
     code: 1,
     errors: expect.stringContaining('CHAINS does not name chain 1'),
   });
   const help = await accept('--help');
-  expect([help.code, help.out]).toEqual([0, expect.stringContaining('Example:\n  annals chain accept --chain 137')]);
+  expect([help.code, help.out]).toEqual([0, expect.stringContaining('Examples:\n  annals chain accept --chain 137')]);
 });

@@ -16,3 +16,7 @@ export const anAddress = (text: string): string => {
   if (address === undefined) throw new InvalidArgumentError('It is not an address.');
   return address;
 };
+export const blockNumber = (text: string): number => {
+  if (/^(0|[1-9]\d{0,14})$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is not the number of a block.');
+};

@@ -7,7 +7,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { chainAdministration, type ChainAdministration, type ChainState } from '../../account/chain-administration.ts';
 import { acceptChain } from '../../event-catcher/chain-acceptance.ts';
-import { anAddress, chainNumber, wei } from './chain-arguments.ts';
+import { anAddress, blockNumber, chainNumber, wei } from './chain-arguments.ts';
 import { servedChain } from './served-chain.ts';
 import { withEngines } from './with-engines.ts';
 
@@ -67,7 +67,15 @@ export const chainCommand = (): Command =>
         'accept',
         'accepts that a chain dropped a final block, and reads again from the last known final block still on it',
       )
-        .addHelpText('after', '\nExample:\n  annals chain accept --chain 137')
+        .option(
+          '--from <block>',
+          'reverts and reads all from this block on, instead of from a final block that is known',
+          blockNumber,
+        )
+        .addHelpText(
+          'after',
+          '\nExamples:\n  annals chain accept --chain 137\n  annals chain accept --chain 137 --from 71000000',
+        )
         .action(accept),
     );
 
@@ -101,14 +109,16 @@ const withdraw = ({ chain: chainId, json, wei: amount, to }: OnChain & { wei: bi
   });
 
 /** Needs no key: it only stores what the operator knows. */
-const accept = ({ chain: chainId, json }: OnChain): Promise<void> =>
+const accept = ({ chain: chainId, json, from }: OnChain & { from?: number }): Promise<void> =>
   withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }, settings) => {
     const chain = servedChain(chainId, settings);
-    const accepted = await acceptChain(chain, { eventStore, clock: systemClock, ids: systemIds });
-    const { blockNumber, droppedHash, currentHash } = accepted;
+    const accepted = await acceptChain(chain, { eventStore, clock: systemClock, ids: systemIds }, from);
+    const { blockNumber: dropped, droppedHash, currentHash } = accepted;
+    const which =
+      from === undefined ? 'after the last known final block still on the chain' : `from block ${String(from)} on`;
     const text =
-      `chain ${String(chainId)} dropped block ${String(blockNumber)} ${droppedHash}, and has ${currentHash ?? 'no block'} in its place: ` +
-      'the event catcher reverts all records after the last known final block still on the chain, and reads those blocks again';
+      `chain ${String(chainId)} dropped block ${String(dropped)} ${droppedHash}, and has ${currentHash ?? 'no block'} in its place: ` +
+      `the event catcher reverts all records ${which}, and reads those blocks again`;
     process.stdout.write(`${json ? JSON.stringify(accepted) : text}\n`);
   });
 

@@ -2,12 +2,15 @@ import type { ChainAcceptanceEvent } from '../../../../schemas/events/chain-even
 import type { EventStore, StoredEvent } from '../../../../shared/event-store/event-store.ts';
 import { acceptanceStream } from '../../domain/acceptance.ts';
 
-/** Whether the operator has accepted that the chain gave up this block, which is the newest final one here. */
-export const isAccepted = async (
+export type AcceptedBlock = ChainAcceptanceEvent['data'];
+
+/** Returns what the operator has accepted, if it is that the chain dropped this block, which is the newest final one here. */
+export const acceptedBlock = async (
   eventStore: Pick<EventStore, 'read'>,
   chainId: number,
   { hash }: { hash: string },
-): Promise<boolean> => {
+): Promise<AcceptedBlock | undefined> => {
   const [newest] = await eventStore.read(acceptanceStream(chainId), { direction: 'backwards', limit: 1 });
-  return newest !== undefined && (newest as StoredEvent & ChainAcceptanceEvent).data.hash === hash;
+  const accepted = newest && (newest as StoredEvent & ChainAcceptanceEvent).data;
+  return accepted?.hash === hash ? accepted : undefined;
 };

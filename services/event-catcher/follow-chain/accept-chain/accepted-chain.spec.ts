@@ -7,13 +7,14 @@ import { FollowerUnderTest, mineSome } from '../../testing/follower-under-test.t
 
 describe('a chain that gave up a final block', () => {
   const PATIENCE_MS = 15_000;
-  const accept = async (follower: FollowerUnderTest) => {
+  const accept = async (follower: FollowerUnderTest, from?: { fromBlock: number }) => {
     const [final] = (await follower.progress())?.window ?? [];
     if (!final) throw new Error('nothing of the chain is stored');
     const { number, hash } = final;
     const { chainId } = follower.chain;
-    const given = anEvent({ type: 'FinalBlockGivenUp', data: { chainId, number, hash } });
-    await follower.store.append(`chain-${String(chainId)}-accepted`, -1, [given]);
+    const given = anEvent({ type: 'FinalBlockGivenUp', data: { chainId, number, hash, ...from } });
+    const stream = `chain-${String(chainId)}-accepted`;
+    await follower.store.append(stream, (await follower.store.read(stream)).length - 1, [given]);
   };
   const paused = (follower: FollowerUnderTest) =>
     eventually(
@@ -25,7 +26,7 @@ describe('a chain that gave up a final block', () => {
   it.each([
     ['while it is paused', 160],
     ['between two starts', 160],
-    ['where no earlier final block is known', 0],
+    ['from a block on where no earlier final one is known', 0],
   ])(
     'goes on %s with what it says now once the operator accepts that, and what is gone is reverted',
     async (when, later) => {
@@ -48,12 +49,17 @@ describe('a chain that gave up a final block', () => {
       expect(await follower.observed()).toEqual(before);
       if (when === 'between two starts') await follower.stop();
       await accept(follower);
+      if (later === 0) {
+        await paused(follower);
+        expect(await follower.observed()).toEqual(before);
+        await accept(follower, { fromBlock: 12 });
+      }
       if (when === 'between two starts') follower.start();
       await follower.expectChain({ isOrdered: false });
       await follower.verified();
       const reverted = (await follower.changes()).filter(({ type }) => type === 'ChainEventReverted');
       const first = Math.min(...reverted.map(({ data }) => data.BlockNumber));
-      expect(first).toBeGreaterThan(later === 0 ? 0 : 150);
+      expect(first).toBeGreaterThan(later === 0 ? 11 : 150);
       expect(first).toBeLessThanOrEqual(later + 40 - 25 + 2);
       mineSome(follower.chain, 5, 2_000);
       await follower.expectChain({ isOrdered: false });

@@ -7,15 +7,15 @@ import type { ChainProgress } from '../../domain/chain-progress.ts';
 import type { FollowedChain } from '../followed-chain.ts';
 import type { ChainWriter, SyncSteps } from '../store-changes/chain-writer.ts';
 import { belongsTo, filterFor } from '../watched-event.ts';
-import { findRefusedEnd } from '../../edge/find-refused-end.ts';
+import { findRefusedEndAfter } from '../../edge/find-refused-end.ts';
 
 /**
- * The most gaps of one watch. A provider that refuses scattered blocks would otherwise add gaps without end; beyond this, the range is
- * tried again instead.
+ * The most gaps of one watch, but for a last one, which has all that is left. A provider that refuses scattered blocks would otherwise
+ * add gaps without end.
  */
 const GAPS_MAX = 50;
-/** What a provider says may be long. */
-const REASON_MAX = 500;
+/** What a provider says may be long, and each gap has it. */
+const REASON_MAX = 160;
 
 interface Dependencies {
   chain: Pick<FollowedChain, 'reader' | 'watches'>;
@@ -39,32 +39,44 @@ export const leaveUnread = async (
   if (!first) return [];
   const watches = ranges.map(({ watchId }) => chain.watches.of(progress, watchId));
   const from = first.next;
-  const to = first.gap
-    ? first.to
-    : await findRefusedEnd(chain.reader, filterFor(watches), { from, to: lastBlockOf(progress.window, first) });
+  const blocks = { from, to: lastBlockOf(progress.window, first) };
+  // The range may have been divided since it was refused.
+  const to = await findRefusedEndAfter(chain.reader, filterFor(watches), blocks);
+  if (to === undefined) return [];
   const gap = {
     reason: `no provider gives these blocks: ${refusal.reason}`.slice(0, REASON_MAX),
     since: toIso(clock.now()),
   };
-  const isTheirs = (record: ObservedRecord) =>
-    from <= record.BlockNumber && record.BlockNumber <= to && watches.some((watch) => belongsTo(watch, record));
   const leave = function* (now: ChainProgress): SyncSteps {
     const left = current(ranges, now).filter((range) => range.next === from);
-    if (left.length === 0) return;
-    const given = left.filter(({ gap: known, watchId }) => known === undefined && gapsOf(now, watchId) < GAPS_MAX);
+    // A gap that is refused as a whole stays as it is.
+    const changed = left.filter((range) => range.gap === undefined || to < range.to);
+    if (changed.length === 0) return;
+    const ends = new Map(changed.map((range) => [range.watchId, endOf(range, to, now)]));
+    const isTheirs = (record: ObservedRecord) =>
+      watches.some(
+        (watch) =>
+          from <= record.BlockNumber && record.BlockNumber <= (ends.get(watch.id) ?? -1) && belongsTo(watch, record),
+      );
     yield {
       isOrphan: isTheirs,
       transition: (before) =>
-        given.reduce(
-          (after, range) => leaveGap(range, { to, gap }, chain.watches.of(now, range.watchId))(after),
-          before,
-        ),
+        changed.reduce((after, range) => {
+          const watch = chain.watches.of(now, range.watchId);
+          return leaveGap(range, { to: ends.get(range.watchId) ?? to, gap }, watch)(after);
+        }, before),
     };
   };
   await writer.commit((now) => leave(now));
   const ids = new Set(ranges.map(({ watchId }) => watchId));
-  return writer.progress.backfills.filter((range) => range.gap && range.to === to && ids.has(range.watchId));
+  return writer.progress.backfills.filter(
+    (range) => range.gap && range.next <= from && from <= range.to && ids.has(range.watchId),
+  );
 };
+
+/** The last gap of a watch has everything that is left of the range. */
+const endOf = (range: Range, to: number, progress: ChainProgress): number =>
+  range.gap === undefined && gapsOf(progress, range.watchId) >= GAPS_MAX ? lastBlockOf(progress.window, range) : to;
 
 const current = (ranges: readonly Range[], progress: ChainProgress): Range[] =>
   ranges.flatMap((range) => findRange(progress, range) ?? []);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import { eventually } from '../../../../shared/testing/eventually.ts';
@@ -31,6 +32,12 @@ describe('blocks that no provider gives any more', () => {
       PATIENCE_MS,
       'all that is there must be stored',
     );
+  const skips = (blocks: unknown) =>
+    eventually(
+      async () => isDeepStrictEqual((await follower.verification())?.skipped, blocks),
+      PATIENCE_MS,
+      'what cannot be verified must be told, and no more',
+    );
   const verifiedAll = () => eventually(() => follower.isVerified(), PATIENCE_MS, 'what is there must be verified');
 
   it('are a gap that survives a restart, behind which the watch is live and verified', async () => {
@@ -63,16 +70,53 @@ describe('blocks that no provider gives any more', () => {
     await verifiedAll();
     await follower.stop();
     start(isBefore(20));
-    await eventually(async () => (await gaps()).length === 1, PATIENCE_MS, 'some are still missing');
-    await stored((block) => block >= 50);
+    await stored((block) => block >= 20);
+    expect(await gaps()).toEqual([[0, 19]]);
+    await skips([{ watchIds: [watchId], next: 0, to: 19 }]);
     await follower.stop();
     start(() => false);
     await stored(() => true);
     await follower.caughtUp();
     expect(await gaps()).toEqual([]);
-    const isAll = async () => (await follower.verification())?.skipped === undefined;
-    await eventually(isAll, PATIENCE_MS, 'what was a gap must be verified');
+    await skips(undefined);
     await verifiedAll();
+  });
+
+  it('are verified, once they are read, also where nobody wants those before them any more', async () => {
+    await follower.register();
+    start(isBefore(50));
+    await follower.caughtUp();
+    await verifiedAll();
+    await follower.shorten(40);
+    await follower.stop();
+    start(isBefore(30));
+    await stored((block) => block >= 40);
+    await skips([{ watchIds: [watchId], next: 0, to: 39 }]);
+  });
+
+  it('end a replay of them at once, and what was verified before stays so', async () => {
+    await follower.register();
+    start(() => false);
+    await follower.verified();
+    await follower.stop();
+    start(isBefore(50));
+    await follower.replay(0, 90);
+    const isOver = async () => (await follower.verification())?.replays === undefined;
+    await eventually(async () => (await follower.isVerified()) && isOver(), PATIENCE_MS, 'the replay must end');
+    await skips(undefined);
+    await stored(() => true);
+  });
+
+  it('are one gap to the end where there are very many here and there', async () => {
+    mineSome(follower.chain, 100, 7_000);
+    const isMissing = (block: number) => block % 2 === 0;
+    await follower.register();
+    start(isMissing);
+    await follower.caughtUp();
+    const found = await gaps();
+    expect([found.length, found.at(-1)]).toEqual([51, [100, 195]]);
+    mineSome(follower.chain, 10, 9_000);
+    await stored((block) => block > 195 || (block < 100 && !isMissing(block)));
   });
 
   it('are found between others', async () => {

@@ -1,7 +1,14 @@
 import { BlocksRefused, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
 import { isGapOrUnwanted, type Range } from '../../domain/coverage.ts';
-import { skip, type Replay, type ToVerify, type Verification } from '../../domain/verification.ts';
+import {
+  cutReplay,
+  firstRead,
+  skip,
+  type Replay,
+  type ToVerify,
+  type Verification,
+} from '../../domain/verification.ts';
 import { findRefusedEndAfter } from '../../edge/find-refused-end.ts';
 import { countRefusal, isRefusedLongEnough, type Refusals } from '../unread-blocks/refusals.ts';
 import { filterFor, type WatchedEvent } from '../watched-event.ts';
@@ -22,10 +29,18 @@ export const skipUnreadRanges = (
   return after;
 };
 
-/** A replay is wanted by somebody, and has its turns in place of what was skipped of its watch. */
-export const replaysAndOtherSkipped = (replays: readonly Replay[], skipped: readonly Replay[]): readonly Replay[] => {
+/**
+ * What is compared again: replays, and of each watch without one what was skipped, from the first block on that has been read. A replay is
+ * wanted by somebody, so that it comes first.
+ */
+export const replaysAndOtherSkipped = (
+  replays: readonly Replay[],
+  skipped: readonly Replay[],
+  ranges: ReadonlyMap<string, readonly Range[]>,
+): readonly Replay[] => {
   const replayed = new Set(replays.map(({ watchId }) => watchId));
-  return [...replays, ...skipped.filter(({ watchId }) => !replayed.has(watchId))];
+  const others = skipped.filter(({ watchId }) => !replayed.has(watchId));
+  return [...replays, ...others.map((one) => ({ ...one, next: firstRead(ranges.get(one.watchId) ?? [], one.next) }))];
 };
 
 /**
@@ -47,13 +62,13 @@ export class UnverifiableBlocks {
    */
   async skip(
     verification: Verification,
-    { from, to, watches, left, isReplay }: ToVerify<WatchedEvent>,
+    { from, watches, left, isReplay }: ToVerify<WatchedEvent>,
     error: unknown,
   ): Promise<Verification | undefined> {
     const [lead] = watches;
-    const isWaiting = (isReplay ? verification.replays : verification.behind).some(
-      ({ watchId, next }) => watchId === lead?.id && next === from,
-    );
+    const isNext = ({ watchId, next }: { watchId: string; next: number }) => watchId === lead?.id && next === from;
+    const replay = isReplay ? verification.replays.find(isNext) : undefined;
+    const isWaiting = isReplay ? replay !== undefined : verification.behind.some(isNext);
     if (!lead || left || !isWaiting) return undefined;
     const nowMs = this.clock.elapsed();
     const key = isReplay ? `${lead.id}/replay` : lead.id;
@@ -62,9 +77,10 @@ export class UnverifiableBlocks {
     if (!counted || !(error instanceof BlocksRefused)) return undefined;
     this.known.set(key, counted);
     if (!isRefusedLongEnough(counted, error, nowMs)) return undefined;
-    const end = isReplay ? to : verification.verified;
-    const last = await findRefusedEndAfter(this.reader, filterFor(watches), { from, to: end });
+    const blocks = { from, to: replay?.to ?? verification.verified };
+    const last = await findRefusedEndAfter(this.reader, filterFor(watches), blocks);
     if (last === undefined) return undefined;
+    if (replay) return cutReplay(verification, lead.id, last);
     return watches.reduce((after, { id }) => skip(after, { watchId: id, to: last }, from), verification);
   }
 }

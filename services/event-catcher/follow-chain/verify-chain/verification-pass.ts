@@ -186,7 +186,7 @@ export class VerificationPass {
     const { behind, replays, skipped, verified } = this.verification;
     const due = [
       ...behind.map((one) => ({ ...one, to: verified, isReplay: false })),
-      ...replaysAndOtherSkipped(replays, skipped).map((one) => ({ ...one, isReplay: true })),
+      ...replaysAndOtherSkipped(replays, skipped, ranges).map((one) => ({ ...one, isReplay: true })),
     ].flatMap((one): Due[] => {
       const watch = watches.get(one.watchId);
       const key = keyOf(one.watchId, one.isReplay);
@@ -270,7 +270,10 @@ export class VerificationPass {
   /** Blocks that nobody gives any more do not hold up the verification of what follows. */
   private async goOnBehind(next: ToVerify<WatchedEvent>, error: Error): Promise<void> {
     try {
-      this.verification = (await this.refused.skip(this.verification, next, error)) ?? this.verification;
+      const skipped = await this.refused.skip(this.verification, next, error);
+      if (!skipped) return;
+      this.verification = skipped;
+      this.queue.succeeded(keysOf(next));
     } catch (thrown) {
       if (!(thrown instanceof ChainUnavailable)) throw thrown;
     }

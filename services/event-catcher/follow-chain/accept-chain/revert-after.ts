@@ -1,10 +1,12 @@
 import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
-import type { BlockHeader } from '../../../../shared/chain/chain-reader.ts';
+import type { BlockHeader, ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import type { Anchor } from '../../domain/anchors.ts';
 import { replaceWindow, type ChainProgress } from '../../domain/chain-progress.ts';
 import { verifyAgainAfter } from '../../domain/verification.ts';
 import { tipOf } from '../../domain/window.ts';
 import type { FollowedChain } from '../followed-chain.ts';
 import { windowUpTo } from '../reconcile.ts';
+import type { AcceptedBlock } from './accepted-block.ts';
 import type { ChainRecords } from '../store-changes/chain-records.ts';
 import type { Steps } from '../store-changes/chain-writer.ts';
 import type { VerificationStream } from '../store-changes/verification-stream.ts';
@@ -23,11 +25,9 @@ interface Dependencies {
 /** So many blocks have their records in memory at a time. */
 const BLOCKS_AT_ONCE = 2_000;
 
-/**
- * Reverts all records after the newest anchor that is still on a chain which dropped the stored final block, and reads those blocks
- * again. @throws StoredUnavailable
- */
-export async function* revertToAnchor(
+/** Reverts all records after a block, and reads those blocks again. @throws StoredUnavailable */
+export async function* revertAfter(
+  kept: number,
   progress: ChainProgress,
   head: BlockHeader,
   { chain, records, verifications, storedRecords, signal, isRead }: Dependencies,
@@ -35,8 +35,8 @@ export async function* revertToAnchor(
   const { watches, chainId, logger } = chain;
   const window = await windowUpTo(chain, head);
   const known = [...watches.at(progress).values()];
-  const firsts = [progress.window[0].number, ...known.map(({ startBlock }) => startBlock)];
-  const last = (await newestAnchorOnChain(progress, chain)) ?? Math.min(...firsts) - 1;
+  const firsts = known.map(({ startBlock }) => startBlock);
+  const last = Math.max(kept, Math.min(progress.window[0].number, ...firsts) - 1);
   logger.warn(
     { chainId, from: last + 1 },
     'the operator accepts that final blocks are gone: what came after is read again',
@@ -55,11 +55,16 @@ export async function* revertToAnchor(
   };
 }
 
-/** The newest block that was final and that the chain has still: with it, all before it. */
-const newestAnchorOnChain = async (
-  { anchors }: ChainProgress,
-  { reader }: FollowedChain,
+/**
+ * Returns the last block that stays: that before the first one which the operator names, or the newest anchor that is still on the chain.
+ * `undefined` if neither is known: then nothing is reverted.
+ */
+export const lastKept = async (
+  { fromBlock, number }: AcceptedBlock,
+  anchors: readonly Anchor[],
+  reader: Pick<ChainReader, 'headersByNumber'>,
 ): Promise<number | undefined> => {
-  const headers = await reader.headersByNumber(anchors.map(({ number }) => number));
+  if (fromBlock !== undefined) return Math.min(fromBlock, number) - 1;
+  const headers = await reader.headersByNumber(anchors.map((anchor) => anchor.number));
   return anchors.findLast(({ hash }, at) => headers[at]?.hash === hash)?.number;
 };
