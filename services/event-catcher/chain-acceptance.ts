@@ -1,5 +1,4 @@
 import type { ChainProgressEvent } from '../../schemas/events/chain-events.ts';
-import type { BlockHeader } from '../../shared/chain/chain-reader.ts';
 import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
@@ -7,21 +6,23 @@ import type { StoredEvent } from '../../shared/event-store/event-store.ts';
 import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
+import type { Anchor } from './domain/anchors.ts';
+import { newestOnChain } from './edge/newest-on-chain.ts';
 import { acceptanceFold, acceptanceStream, giveUpFinalBlock } from './domain/acceptance.ts';
 
-/** The final block that the chain dropped, and the hash of the block in its place; `null`: none. */
+/** The final block that the chain dropped, and the hash of the block in its place. */
 export interface AcceptedChain {
   chainId: number;
   blockNumber: number;
   droppedHash: string;
-  currentHash: string | null;
+  currentHash: string;
 }
 
 /**
  * Accepts that a chain dropped the block that was its newest final one here: its event catcher then reverts all records after the newest
  * anchor that is still on the chain, or from a block on, and reads those blocks again.
  * @param fromBlock needed where no anchor is on the chain any more
- * @throws CannotStart if nothing of it was read, a provider still has the block, or none tells which block is in its place
+ * @throws CannotStart if nothing of it was read, an endpoint still has the block, or one does not tell which block is in its place
  */
 export const acceptChain = async (
   { chainId, rpcUrls }: Pick<ChainSettings, 'chainId' | 'rpcUrls'>,
@@ -34,25 +35,21 @@ export const acceptChain = async (
   const [final] = progress?.window ?? [];
   if (!progress || !final) throw new CannotStart(`nothing of ${name} has been read yet`);
   const { number, hash } = final;
-  const numbers = [...(progress.anchors ?? []), final].map((block) => block.number);
-  const found = (await Promise.allSettled(rpcUrls.map((url) => headersAt(chainId, url, numbers)))).flatMap((answer) =>
-    answer.status === 'fulfilled' ? [answer.value] : [],
+  const hashes = await Promise.all(
+    rpcUrls.map((url, at) =>
+      hashAt(chainId, url, number).catch((cause: unknown) => {
+        const which = `endpoint ${String(at + 1)} of ${name}`;
+        const what = `${which} does not say which block ${String(number)} is, or has none yet`;
+        throw new CannotStart(`${what}: wait until it does, or take it out of "rpcUrls" in CHAINS`, { cause });
+      }),
+    ),
   );
-  const [first] = found;
-  if (!first) {
+  if (hashes.includes(hash)) {
     throw new CannotStart(
-      `no provider of ${name} answers and is beyond block ${String(number)}: check "rpcUrls" of it in CHAINS`,
+      `an endpoint of ${name} has block ${String(number)}, the newest that is final here: there is nothing to accept`,
     );
   }
-  if (found.some((headers) => headers.at(-1)?.hash === hash)) {
-    throw new CannotStart(
-      `a provider of ${name} has block ${String(number)}, the newest that is final here: there is nothing to accept`,
-    );
-  }
-  const isAnchored = (progress.anchors ?? []).some((anchor, at) =>
-    found.every((headers) => headers[at]?.hash === anchor.hash),
-  );
-  if (fromBlock === undefined && !isAnchored) {
+  if (fromBlock === undefined && !(await isAnchored(chainId, rpcUrls, progress.anchors ?? []))) {
     throw new CannotStart(
       `no earlier final block of ${name} is remembered that is still on it: say with --from from which block on all is to be ` +
         'reverted and read again',
@@ -65,20 +62,29 @@ export const acceptChain = async (
     decide: (known) =>
       giveUpFinalBlock(known, { chainId, number, hash, ...(fromBlock !== undefined && { fromBlock }) }),
   });
-  return { chainId, blockNumber: number, droppedHash: hash, currentHash: first.at(-1)?.hash ?? null };
+  return { chainId, blockNumber: number, droppedHash: hash, currentHash: hashes[0] ?? '' };
 };
 
-/** The headers that one endpoint has. @throws if it does not answer, or is not beyond the last one */
-const headersAt = async (
-  chainId: number,
-  url: string,
-  numbers: readonly number[],
-): Promise<(BlockHeader | undefined)[]> => {
+/** @throws if the endpoint does not answer, or has no block of that number yet */
+const hashAt = async (chainId: number, url: string, number: number): Promise<string> => {
   const reader = new JsonRpcChainReader(chainId, [url]);
   try {
-    const head = await reader.head();
-    if (head.number < Math.max(...numbers)) throw new CannotStart('the endpoint is behind');
-    return await reader.headersByNumber(numbers);
+    const [header] = await reader.headersByNumber([number]);
+    if (!header) throw new Error('the block does not exist yet');
+    return header.hash;
+  } finally {
+    reader.close();
+  }
+};
+
+const isAnchored = async (
+  chainId: number,
+  rpcUrls: readonly string[],
+  anchors: readonly Anchor[],
+): Promise<boolean> => {
+  const reader = new JsonRpcChainReader(chainId, rpcUrls);
+  try {
+    return (await newestOnChain(anchors, reader)) !== undefined;
   } finally {
     reader.close();
   }

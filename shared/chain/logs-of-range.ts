@@ -4,7 +4,7 @@ import { blockByNumber, headerOfNumber } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
-import { isForgotten, isPerhapsTooMuch, PerhapsTooLarge, RefusesBlocks, saysPruned } from './refused-blocks.ts';
+import { isForgotten, isPerhapsTooMuch, PerhapsTooLarge, refusedAsPruned, RefusesBlocks } from './refused-blocks.ts';
 import { blocksOf, type BlockRange, type SuggestedRange } from './suggested-range.ts';
 import { cutOfRange } from './whole-answers.ts';
 
@@ -33,7 +33,7 @@ export const logsOfRange = async (
     return timed(checked, last);
   } catch (error) {
     const tooLarge = error instanceof RangeTooLarge ? error : await tooLargeOf(endpoint, error, range);
-    if (!tooLarge) throw saysPruned(endpoint, error, range.to) ? new RefusesBlocks(error.message, true) : error;
+    if (!tooLarge) throw refusedAsPruned(endpoint, error, { number: range.to }) ?? error;
     if (range.from < range.to) throw tooLarge;
     return await logsOfOne(endpoint, range.to, filter, { isAgain, refusal: tooLarge.message });
   }
@@ -55,7 +55,8 @@ const logsOfOne = async (
     if (!(error instanceof NoAnswer)) throw error;
     const { why } = error;
     const message = [...new Set([refusal, error.message])].join('; ');
-    if (saysPruned(endpoint, error, number)) throw new RefusesBlocks(message, true);
+    const pruned = refusedAsPruned(endpoint, error, { number, message });
+    if (pruned) throw pruned;
     const isRefused = why.kind === 'other' && (await endpoint.answersAtAll());
     throw isRefused ? new RefusesBlocks(message, false) : error;
   }
@@ -63,7 +64,7 @@ const logsOfOne = async (
 
 const missing = (endpoint: JsonRpcEndpoint, number: number, otherwise: string): Error =>
   isForgotten(endpoint, number)
-    ? new RefusesBlocks(`it has no block ${String(number)}, though much newer ones`, true)
+    ? new RefusesBlocks(`it has no block ${String(number)}, though much newer ones`, false)
     : new InvalidAnswer(otherwise);
 
 /** What comes before the last block that it has logs of is answered in whole next, or half, if it left out the first ones. */

@@ -17,20 +17,29 @@ export class RefusesBlocks extends Error {
   }
 }
 
-/** A gateway may ask a node that is behind its others, but not by more blocks than this. */
+/** A gateway may ask a node that is behind its others, but rarely by more blocks than this. */
 const BEHIND_MAX = 128;
 
-/** Whether an endpoint that says that it has no block of this number must have had it. */
+/**
+ * Whether an endpoint that says that it has no block of this number has probably pruned it: its newest one was much newer. Nobody can be
+ * sure, since the node behind a gateway may be another one now.
+ */
 export const isForgotten = ({ head }: JsonRpcEndpoint, number: number): boolean =>
   head !== undefined && number < head.number - BEHIND_MAX;
 
-/**
- * Whether an endpoint says that it does not have blocks any more: in words or by a code that are known, or because there is no such block
- * for it, though its newest one is much newer.
- */
-export const saysPruned = (endpoint: JsonRpcEndpoint, error: unknown, number: number): error is NoAnswer =>
-  error instanceof NoAnswer &&
-  (error.why.kind === 'state-pruned' || (error.why.kind === 'beyond-head' && isForgotten(endpoint, number)));
+/** What an endpoint refused because it does not have blocks any more; `undefined` if it failed otherwise. */
+export const refusedAsPruned = (
+  endpoint: JsonRpcEndpoint,
+  error: unknown,
+  { number, message }: { number: number; message?: string },
+): RefusesBlocks | undefined => {
+  if (!(error instanceof NoAnswer)) return undefined;
+  const { kind } = error.why;
+  if (kind === 'state-pruned') return new RefusesBlocks(message ?? error.message, true);
+  return kind === 'beyond-head' && isForgotten(endpoint, number)
+    ? new RefusesBlocks(message ?? error.message, false)
+    : undefined;
+};
 
 /**
  * Whether an endpoint may have been asked for too much: it was too slow, or refused in words that nobody knows, but answers a

@@ -136,6 +136,19 @@ export const cutReplay = (verification: Verification, watchId: string, last: num
     .filter(({ next, to }) => next <= to),
 });
 
+/** Blocks that were skipped are refused still up to this one: what follows is compared by itself. */
+export const splitSkipped = (verification: Verification, skipped: Replay, last: number): Verification => ({
+  ...verification,
+  skipped: verification.skipped.flatMap((one) =>
+    one === skipped && last < one.to
+      ? [
+          { ...one, to: last },
+          { ...one, next: last + 1 },
+        ]
+      : [one],
+  ),
+});
+
 /** The first block, from this one on, that no range of a watch has. */
 export const firstRead = (ranges: readonly Range[], from: number): number =>
   ranges

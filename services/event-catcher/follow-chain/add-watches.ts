@@ -8,7 +8,7 @@ import {
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
-import type { Range } from '../domain/coverage.ts';
+import { placesOf } from '../domain/coverage.ts';
 import { splitAtStart } from '../domain/left-ranges.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { isIdle } from './ranges-to-read.ts';
@@ -74,9 +74,3 @@ const placed = (progress: ChainProgress, changes: readonly WatchChange[], chain:
     });
   return away.length > 0 ? setAside(away.map(([id]) => id))(progress) : progress;
 };
-
-/** A gap has its reason with it, and takes as many bytes of `ChainAdvanced` as some other ranges. */
-const PLACES_OF_A_GAP = 3;
-
-const placesOf = (ranges: readonly Range[]): number =>
-  ranges.reduce((sum, { gap }) => sum + (gap ? PLACES_OF_A_GAP : 1), 0);

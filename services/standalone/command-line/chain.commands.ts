@@ -117,7 +117,7 @@ const accept = ({ chain: chainId, json, from }: OnChain & { from?: number }): Pr
     const which =
       from === undefined ? 'after the last known final block still on the chain' : `from block ${String(from)} on`;
     const text =
-      `chain ${String(chainId)} dropped block ${String(dropped)} ${droppedHash}, and has ${currentHash ?? 'no block'} in its place: ` +
+      `chain ${String(chainId)} dropped block ${String(dropped)} ${droppedHash}, and has ${currentHash} in its place: ` +
       `the event catcher reverts all records ${which}, and reads those blocks again`;
     process.stdout.write(`${json ? JSON.stringify(accepted) : text}\n`);
   });

@@ -1,6 +1,7 @@
 import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
 import type { BlockHeader, ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import type { Anchor } from '../../domain/anchors.ts';
+import { newestOnChain } from '../../edge/newest-on-chain.ts';
 import { replaceWindow, type ChainProgress } from '../../domain/chain-progress.ts';
 import { verifyAgainAfter } from '../../domain/verification.ts';
 import { tipOf } from '../../domain/window.ts';
@@ -65,6 +66,5 @@ export const lastKept = async (
   reader: Pick<ChainReader, 'headersByNumber'>,
 ): Promise<number | undefined> => {
   if (fromBlock !== undefined) return Math.min(fromBlock, number) - 1;
-  const headers = await reader.headersByNumber(anchors.map((anchor) => anchor.number));
-  return anchors.findLast(({ hash }, at) => headers[at]?.hash === hash)?.number;
+  return (await newestOnChain(anchors, reader))?.number;
 };

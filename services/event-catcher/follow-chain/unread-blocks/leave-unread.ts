@@ -49,22 +49,24 @@ export const leaveUnread = async (
   };
   const leave = function* (now: ChainProgress): SyncSteps {
     const left = current(ranges, now).filter((range) => range.next === from);
-    // A gap that is refused as a whole stays as it is.
-    const changed = left.filter((range) => range.gap === undefined || to < range.to);
-    if (changed.length === 0) return;
-    const ends = new Map(changed.map((range) => [range.watchId, endOf(range, to, now)]));
+    if (left.length === 0) return;
+    const ends = new Map(left.map((range) => [range.watchId, endOf(range, to, now)]));
     const isTheirs = (record: ObservedRecord) =>
       watches.some(
         (watch) =>
           from <= record.BlockNumber && record.BlockNumber <= (ends.get(watch.id) ?? -1) && belongsTo(watch, record),
       );
+    // A gap that is refused as a whole stays as it is, but for what an earlier follower has stored of it.
+    const changed = left.filter((range) => range.gap === undefined || (ends.get(range.watchId) ?? to) < range.to);
     yield {
       isOrphan: isTheirs,
-      transition: (before) =>
-        changed.reduce((after, range) => {
-          const watch = chain.watches.of(now, range.watchId);
-          return leaveGap(range, { to: ends.get(range.watchId) ?? to, gap }, watch)(after);
-        }, before),
+      ...(changed.length > 0 && {
+        transition: (before: ChainProgress) =>
+          changed.reduce((after, range) => {
+            const watch = chain.watches.of(now, range.watchId);
+            return leaveGap(range, { to: ends.get(range.watchId) ?? to, gap }, watch)(after);
+          }, before),
+      }),
     };
   };
   await writer.commit((now) => leave(now));
@@ -74,9 +76,12 @@ export const leaveUnread = async (
   );
 };
 
-/** The last gap of a watch has everything that is left of the range. */
-const endOf = (range: Range, to: number, progress: ChainProgress): number =>
-  range.gap === undefined && gapsOf(progress, range.watchId) >= GAPS_MAX ? lastBlockOf(progress.window, range) : to;
+/** A last gap, beyond the most, has everything that is left of the range, and is given as a whole or not at all. */
+const endOf = (range: Range, to: number, progress: ChainProgress): number => {
+  const gaps = gapsOf(progress, range.watchId);
+  if (range.gap) return gaps > GAPS_MAX ? range.to : to;
+  return gaps >= GAPS_MAX ? lastBlockOf(progress.window, range) : to;
+};
 
 const current = (ranges: readonly Range[], progress: ChainProgress): Range[] =>
   ranges.flatMap((range) => findRange(progress, range) ?? []);

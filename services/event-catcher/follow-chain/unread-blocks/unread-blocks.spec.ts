@@ -94,6 +94,37 @@ describe('blocks that no provider gives any more', () => {
     await skips([{ watchIds: [watchId], next: 0, to: 39 }]);
   });
 
+  it('that were read in part, and then are gone again, hold up no progress', async () => {
+    await follower.register();
+    start(isBefore(50));
+    await follower.caughtUp();
+    await follower.stop();
+    await follower.runUntilKilled(1);
+    expect((await follower.observed()).length).toBeGreaterThan(recordsIn((block) => block >= 50).length);
+    start(isBefore(50));
+    mineSome(follower.chain, 5, 8_000);
+    await follower.caughtUp();
+    await stored((block) => block >= 50);
+  });
+
+  it('of which only some are refused still are verified where they are not', async () => {
+    let first = 50;
+    const missing = (block: number) => block < first;
+    await follower.register();
+    follower.verifiedEveryMs = 3_600_000;
+    start(missing);
+    await follower.caughtUp();
+    await follower.stop();
+    start(() => false);
+    await stored(() => true);
+    await follower.stop();
+    follower.verifiedEveryMs = 1;
+    first = 20;
+    start(missing);
+    const isRest = async () => (await follower.verification())?.skipped?.[0]?.to === 19;
+    await eventually(isRest, PATIENCE_MS, 'what is there must be verified');
+  });
+
   it('end a replay of them at once, and what was verified before stays so', async () => {
     await follower.register();
     start(() => false);

@@ -5,6 +5,7 @@ import {
   cutReplay,
   firstRead,
   skip,
+  splitSkipped,
   type Replay,
   type ToVerify,
   type Verification,
@@ -29,6 +30,15 @@ export const skipUnreadRanges = (
   return after;
 };
 
+const replayKey = (watchId: string): string => `${watchId}/replay`;
+const skippedKey = ({ watchId, to }: Replay): string => `${watchId}/skipped/${String(to)}`;
+
+/** The keys under which replays and skipped blocks wait for their turns. */
+export const waitingKeys = ({ replays, skipped }: Verification): string[] => [
+  ...replays.map(({ watchId }) => replayKey(watchId)),
+  ...skipped.map(skippedKey),
+];
+
 /**
  * What is compared again: replays, and of each watch without one what was skipped, from the first block on that has been read. A replay is
  * wanted by somebody, so that it comes first.
@@ -37,10 +47,17 @@ export const replaysAndOtherSkipped = (
   replays: readonly Replay[],
   skipped: readonly Replay[],
   ranges: ReadonlyMap<string, readonly Range[]>,
-): readonly Replay[] => {
+): (Replay & { key: string })[] => {
   const replayed = new Set(replays.map(({ watchId }) => watchId));
   const others = skipped.filter(({ watchId }) => !replayed.has(watchId));
-  return [...replays, ...others.map((one) => ({ ...one, next: firstRead(ranges.get(one.watchId) ?? [], one.next) }))];
+  return [
+    ...replays.map((one) => ({ ...one, key: replayKey(one.watchId) })),
+    ...others.map((one) => ({
+      ...one,
+      key: skippedKey(one),
+      next: firstRead(ranges.get(one.watchId) ?? [], one.next),
+    })),
+  ];
 };
 
 /**
@@ -66,21 +83,25 @@ export class UnverifiableBlocks {
     error: unknown,
   ): Promise<Verification | undefined> {
     const [lead] = watches;
-    const isNext = ({ watchId, next }: { watchId: string; next: number }) => watchId === lead?.id && next === from;
+    if (!lead || left) return undefined;
+    const isNext = ({ watchId, next }: { watchId: string; next: number }) => watchId === lead.id && next === from;
     const replay = isReplay ? verification.replays.find(isNext) : undefined;
-    const isWaiting = isReplay ? replay !== undefined : verification.behind.some(isNext);
-    if (!lead || left || !isWaiting) return undefined;
+    const again = isReplay
+      ? verification.skipped.find(({ watchId, next, to }) => watchId === lead.id && next <= from && from <= to)
+      : undefined;
+    const key = replay ? replayKey(lead.id) : again ? skippedKey(again) : lead.id;
+    if (!replay && !again && !verification.behind.some(isNext)) return undefined;
     const nowMs = this.clock.elapsed();
-    const key = isReplay ? `${lead.id}/replay` : lead.id;
     const counted = countRefusal(this.known.get(key), { error, block: from, nowMs });
     this.known.delete(key);
     if (!counted || !(error instanceof BlocksRefused)) return undefined;
     this.known.set(key, counted);
     if (!isRefusedLongEnough(counted, error, nowMs)) return undefined;
-    const blocks = { from, to: replay?.to ?? verification.verified };
+    const blocks = { from, to: replay?.to ?? again?.to ?? verification.verified };
     const last = await findRefusedEndAfter(this.reader, filterFor(watches), blocks);
     if (last === undefined) return undefined;
     if (replay) return cutReplay(verification, lead.id, last);
+    if (again) return last < again.to ? splitSkipped(verification, again, last) : undefined;
     return watches.reduce((after, { id }) => skip(after, { watchId: id, to: last }, from), verification);
   }
 }

@@ -25,7 +25,7 @@ import type { WatchedEvent } from '../watched-event.ts';
 import { StoredUnavailable } from './stored-records.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
-import { UnverifiableBlocks, replaysAndOtherSkipped, skipUnreadRanges } from './skipped-blocks.ts';
+import { replaysAndOtherSkipped, skipUnreadRanges, UnverifiableBlocks, waitingKeys } from './skipped-blocks.ts';
 import { VerificationQueue } from './verification-queue.ts';
 
 /** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
@@ -47,12 +47,11 @@ interface Due extends WatchedEvent, Replay {
 }
 
 const ALL = 'all';
-const keyOf = (id: string, isReplay: boolean): string => (isReplay ? `${id}/replay` : id);
+/** A watch, with its key if it is due by itself. */
+type Keyed = WatchedEvent & { key?: string };
 /** Of those that are not behind, which have turns together. */
-const keysOf = ({ watches, left, isReplay }: ToVerify): string[] => [
-  ...(left ? [ALL] : []),
-  ...watches.map(({ id }) => keyOf(id, isReplay)),
-];
+const keysOf = ({ watches, left }: ToVerify<Keyed>): string[] => [...(left ? [ALL] : []), ...watches.map(keyOf)];
+const keyOf = ({ id, key = id }: Keyed): string => key;
 
 /**
  * Reads final blocks once more, behind the backfills and the head, and corrects what is stored of them. It has one range at a
@@ -122,11 +121,10 @@ export class VerificationPass {
       const calls = await this.compare(next, signal);
       this.verification = verify(this.verification, next);
       this.queue.succeeded(keysOf(next));
-      const { behind, replays, skipped } = this.verification;
+      const { behind, skipped } = this.verification;
       const unverified = new Set(skipped.map(({ watchId }) => watchId));
       for (const { id } of watches) if (!unverified.has(id)) this.dependencies.chain.meter.unverified.delete(id);
-      const again = [...replays, ...skipped];
-      const waiting = [...behind.map(({ watchId }) => watchId), ...again.map(({ watchId }) => keyOf(watchId, true))];
+      const waiting = [...behind.map(({ watchId }) => watchId), ...waitingKeys(this.verification)];
       this.queue.keep(new Set([ALL, ...waiting]));
       return calls;
     } catch (error) {
@@ -185,13 +183,12 @@ export class VerificationPass {
     this.verification = skipUnreadRanges(this.verification, watches, ranges);
     const { behind, replays, skipped, verified } = this.verification;
     const due = [
-      ...behind.map((one) => ({ ...one, to: verified, isReplay: false })),
+      ...behind.map((one) => ({ ...one, key: one.watchId, to: verified, isReplay: false })),
       ...replaysAndOtherSkipped(replays, skipped, ranges).map((one) => ({ ...one, isReplay: true })),
     ].flatMap((one): Due[] => {
       const watch = watches.get(one.watchId);
-      const key = keyOf(one.watchId, one.isReplay);
-      const isDue = watch && one.next <= one.to && this.queue.isDue(key) && reach(watch, one.next) >= one.next;
-      return isDue ? [{ ...watch, ...one, key }] : [];
+      const isDue = watch && one.next <= one.to && this.queue.isDue(one.key) && reach(watch, one.next) >= one.next;
+      return isDue ? [{ ...watch, ...one }] : [];
     });
     const all = this.nextOfAll(watches, { final: this.final, blocks, reach });
     const lead = this.queue.first([...(all ? [{ key: ALL, next: all.from }] : []), ...due]);
@@ -244,7 +241,7 @@ export class VerificationPass {
   }
 
   /** They are compared later: in two parts, unless no provider answers at all. */
-  private async failed({ from, to, watches, left, isReplay }: ToVerify, error: Error): Promise<void> {
+  private async failed({ from, to, watches, left }: ToVerify<Keyed>, error: Error): Promise<void> {
     const { chain } = this.dependencies;
     chain.logger.warn({ chainId: chain.chainId, from, to, err: error }, 'blocks could not be verified');
     const isTheirFault =
@@ -257,13 +254,10 @@ export class VerificationPass {
     if (left && this.verification.behind.length + watches.length <= BEHIND_MAX) {
       this.verification = leaveBehind(this.verification, watches);
     }
-    this.queue.failed(
-      watches.map(({ id }) => keyOf(id, isReplay)),
-      isTheirFault,
-    );
-    for (const { id } of watches) {
-      if (!this.queue.standsStill(keyOf(id, isReplay))) continue;
-      chain.meter.unverified.set(id, `its blocks from ${String(from)} on cannot be verified: ${textOf(error)}`);
+    this.queue.failed(watches.map(keyOf), isTheirFault);
+    for (const watch of watches) {
+      if (!this.queue.standsStill(keyOf(watch))) continue;
+      chain.meter.unverified.set(watch.id, `its blocks from ${String(from)} on cannot be verified: ${textOf(error)}`);
     }
   }
 

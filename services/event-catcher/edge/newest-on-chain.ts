@@ -1,0 +1,17 @@
+import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { Anchor } from '../domain/anchors.ts';
+
+/** Returns the newest of these blocks, oldest first, that is on the chain. One that no provider gives, as if pruned, is not known to be. */
+export const newestOnChain = async (
+  anchors: readonly Anchor[],
+  reader: Pick<ChainReader, 'headersByNumber'>,
+): Promise<Anchor | undefined> => {
+  for (const anchor of anchors.toReversed()) {
+    const [header] = await reader.headersByNumber([anchor.number]).catch((error: unknown) => {
+      if (error instanceof ChainUnavailable) return [];
+      throw error;
+    });
+    if (header?.hash === anchor.hash) return anchor;
+  }
+  return undefined;
+};
