@@ -96,7 +96,12 @@ const moreByReceipts = async (
   const known = new Set(logs.map(placeOf));
   try {
     // Whether they account for the bloom is not the question.
-    const receipts = await receiptsOfBlock(endpoint, { ...block, logsBloom: BLOOM_OF_EVERYTHING });
+    const asked = { ...block, logsBloom: BLOOM_OF_EVERYTHING };
+    const receipts = await receiptsOfBlock(endpoint, asked).catch((error: unknown) => {
+      if (!(error instanceof InvalidAnswer)) throw error;
+      // A gateway may have asked a node that is on another branch.
+      return receiptsOfBlock(endpoint, asked);
+    });
     return receipts.logs.filter((log) => passes(log, filter) && !known.has(placeOf(log)));
   } catch (error) {
     if (hasNoReceipts(error) || (error instanceof NoAnswer && !isAgain)) return [];

@@ -119,9 +119,3 @@ export const newJoiningRange = (window: Window<WindowBlock>, watch: CoveredWatch
  */
 export const lastBlockOf = (window: Window<WindowBlock>, { joins, to }: Range): number =>
   joins ? Math.max(to, window[0].number) : Math.min(to, window[0].number);
-
-/** A gap has its reason with it, and takes as many bytes of `ChainAdvanced` as some other ranges. */
-const PLACES_OF_A_GAP = 3;
-
-export const placesOf = (ranges: readonly Range[]): number =>
-  ranges.reduce((sum, { gap }) => sum + (gap ? PLACES_OF_A_GAP : 1), 0);

@@ -8,7 +8,6 @@ import {
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
-import { placesOf } from '../domain/coverage.ts';
 import { splitAtStart } from '../domain/left-ranges.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { isIdle } from './ranges-to-read.ts';
@@ -64,12 +63,12 @@ const placed = (progress: ChainProgress, changes: readonly WatchChange[], chain:
     progress.backfills.filter(({ watchId }) => ids.has(watchId)),
     ({ watchId }) => watchId,
   );
-  let over = placesOf(progress.backfills) - chain.rangesMax;
+  let over = progress.backfills.length - chain.rangesMax;
   const away = Array.from(theirs)
     .toReversed()
     .filter(([id, ranges]) => {
       const isAway = over > 0 || isIdle(id, ranges, progress, chain);
-      if (isAway) over -= placesOf(ranges);
+      if (isAway) over -= ranges.length;
       return isAway;
     });
   return away.length > 0 ? setAside(away.map(([id]) => id))(progress) : progress;

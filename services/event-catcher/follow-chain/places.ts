@@ -2,7 +2,7 @@ import { appOfClaimant } from '../../../shared/chain/claimant.ts';
 import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { setAside, takeUp, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
-import { placesOf, type Range } from '../domain/coverage.ts';
+import type { Range } from '../domain/coverage.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { hasUnconfirmed, isIdle } from './ranges-to-read.ts';
 import type { SyncSteps } from './store-changes/chain-writer.ts';
@@ -124,7 +124,7 @@ class Moves {
     private readonly isMovable: (one: Placed) => boolean,
   ) {
     this.byApp = Map.groupBy(placed, ({ app }) => app);
-    this.free = rangesMax - placed.reduce((sum, { ranges }) => sum + placesOf(ranges), 0);
+    this.free = rangesMax - placed.reduce((sum, { ranges }) => sum + ranges.length, 0);
   }
 
   get hasFree(): boolean {
@@ -133,7 +133,7 @@ class Moves {
 
   take(one: Placed): void {
     this.in.push(one.watchId);
-    this.free -= placesOf(one.ranges);
+    this.free -= one.ranges.length;
     this.byApp.set(one.app, [...(this.byApp.get(one.app) ?? []), one]);
   }
 
@@ -175,7 +175,7 @@ class Moves {
       if (!one) continue;
       this.byApp.set(app, placed.toSpliced(at, 1));
       this.out.push(one.watchId);
-      this.free += placesOf(one.ranges);
+      this.free += one.ranges.length;
       return true;
     }
     return false;

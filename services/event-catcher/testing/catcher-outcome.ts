@@ -74,7 +74,11 @@ export class CatcherOutcome {
     if (nature.mayBeMissing && this.told.has(watchId)) return [];
     const ofWatch = (blocks: Branch) =>
       blocks.filter(({ header }) => !isAmong(gaps, header.number)).flatMap((block) => recordsOf(watchId, block));
-    const expected = ofWatch(chain.canonical.slice(startBlock, end));
+    // What a provider left out of blocks that nobody gives any more is not known. The status says that they are not verified.
+    const skipped = (invariants.verification?.skipped ?? []).filter(({ watchIds }) => watchIds.includes(watchId));
+    const isVerified = ({ header: { number } }: Branch[number]) =>
+      nature.isTrue || !skipped.some(({ next, to }) => next <= number && number <= to);
+    const expected = ofWatch(chain.canonical.slice(startBlock, end).filter(isVerified));
     const missing = expected.filter((key) => !observed.has(key)).map((key) => `${key} is missing`);
     const known = new Set(ofWatch(chain.canonical.slice(earliestBlock)));
     const wrong = [...observed]
