@@ -70,7 +70,7 @@ describe('a block whose logs are too much for the provider', () => {
   });
 
   it('is read from its receipts also if its bloom announces logs of others, which nobody can compare with all of its logs', async () => {
-    const overstated = { ...header, logsBloom: `0x${'ff'.repeat(256)}` };
+    const overstated = { ...header, logsBloom: `0x${header.logsBloom.slice(2).replaceAll('0', '1')}` };
     expect(await reader.logsOfBlock(overstated, FILTER)).toEqual(passing);
     expect(reader.usesBlooms).toBe(false);
   });

@@ -26,8 +26,8 @@ export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter
   } catch (error) {
     const isOther = error instanceof OtherBlocks;
     if (!isOther && !(error instanceof NoAnswer && error.why.kind === 'other')) throw error;
-    const found = await logsByNumber(endpoint, block, filter).catch(() => {
-      throw error;
+    const found = await logsByNumber(endpoint, block, filter).catch((byNumber: unknown) => {
+      throw isTooMany(byNumber) ? byNumber : error;
     });
     // A node that fails for a moment takes it the next time.
     if (isOther || OF_PARAMETERS.test(error.message)) endpoint.takesBlockHash = false;
@@ -53,11 +53,13 @@ export const expectedLogs = async (
     endpoint.takesBlockHash = false;
     return byNumber.logs;
   } catch (error) {
-    const isTooMany = error instanceof NoAnswer && error.why.kind === 'range-too-large';
-    if (!isTooMany && (error instanceof NoAnswer || error instanceof InvalidAnswer)) return undefined;
+    if (!isTooMany(error) && (error instanceof NoAnswer || error instanceof InvalidAnswer)) return undefined;
     throw error;
   }
 };
+
+/** Whether an endpoint has more logs of a block than it gives in one answer. */
+export const isTooMany = (error: unknown): boolean => error instanceof NoAnswer && error.why.kind === 'range-too-large';
 
 const OF_PARAMETERS = /hash|param|argument|filter|field|support/i;
 

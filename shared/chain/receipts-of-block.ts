@@ -4,7 +4,7 @@ import type { BlockOfLogs, ChainLog, ReceiptLogs } from './chain-reader.ts';
 import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
-import { expectedLogs } from './logs-by-hash.ts';
+import { expectedLogs, isTooMany } from './logs-by-hash.ts';
 
 /**
  * The header's bloom has bits of no log: `eth_getLogs` of the whole block and the receipts of all of its transactions say the same, and
@@ -26,11 +26,10 @@ export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfL
     return placesOf(ofTransactions) === placesOf(receipts.logs);
   };
   const logs = await expectedLogs(endpoint, block, isAsReceipts).catch((error: unknown) => {
-    const isTooMany = error instanceof NoAnswer && error.why.kind === 'range-too-large';
+    if (!isTooMany(error)) throw error;
     // Receipts without any log would contradict an endpoint that has too many for one answer.
-    if (isTooMany && receipts.logs.length > 0) throw new OverstatedBloom(BLOOM_MISMATCH);
-    if (isTooMany) return undefined;
-    throw error;
+    if (receipts.logs.length > 0) throw new OverstatedBloom(BLOOM_MISMATCH);
+    return undefined;
   });
   // Receipts alone prove nothing.
   if (!logs) throw new InvalidAnswer(BLOOM_MISMATCH);
