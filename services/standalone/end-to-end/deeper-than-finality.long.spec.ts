@@ -109,7 +109,10 @@ describe('a reorganisation that is deeper than the finalized block', () => {
       ({ state, lastError }) => state === 'failed' && lastError?.includes('annals chain accept --chain 2484') === true,
       'the command must be named',
     );
-    await ours.annals('chain', 'accept', '--chain', '2484');
+    const accept = (...from: string[]) => ours.annals('chain', 'accept', '--chain', '2484', ...from);
+    await expect(accept()).rejects.toThrow('say with --from from which block on');
+    const first = (await caller.events(TOKEN))[BLOCKS - DEEPER]?.BlockNumber;
+    await accept('--from', String(first));
     await caller.eventuallyAsOn(anvil, TOKEN);
     await caller.eventually(TOKEN, ({ state, lastError }) => state === 'live' && lastError === null, 'it must be live');
     expect(await caller.events(TOKEN, '&status=reverted')).toHaveLength(gone);
