@@ -1,13 +1,12 @@
-import type { ChainProgressEvent } from '../../schemas/events/chain-events.ts';
 import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import type { StoredEvent } from '../../shared/event-store/event-store.ts';
 import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { Anchor } from './domain/anchors.ts';
 import { newestOnChain } from './edge/newest-on-chain.ts';
+import { storedProgress } from './edge/stored-progress.ts';
 import { acceptanceFold, acceptanceStream, giveUpFinalBlock } from './domain/acceptance.ts';
 
 /** The final block that the chain dropped, and the hash of the block in its place. */
@@ -30,8 +29,7 @@ export const acceptChain = async (
   fromBlock?: number,
 ): Promise<AcceptedChain> => {
   const name = `chain ${String(chainId)}`;
-  const [newest] = await eventStore.read(`chain-${String(chainId)}`, { direction: 'backwards', limit: 1 });
-  const progress = newest?.type === 'ChainAdvanced' ? (newest as StoredEvent & ChainProgressEvent).data : undefined;
+  const progress = await storedProgress(eventStore, chainId);
   const [final] = progress?.window ?? [];
   if (!progress || !final) throw new CannotStart(`nothing of ${name} has been read yet`);
   const { number, hash } = final;
@@ -66,25 +64,24 @@ export const acceptChain = async (
 };
 
 /** @throws if the endpoint does not answer, or has no block of that number yet */
-const hashAt = async (chainId: number, url: string, number: number): Promise<string> => {
-  const reader = new JsonRpcChainReader(chainId, [url]);
-  try {
+const hashAt = (chainId: number, url: string, number: number): Promise<string> =>
+  withReader(chainId, [url], async (reader) => {
     const [header] = await reader.headersByNumber([number]);
     if (!header) throw new Error('the block does not exist yet');
     return header.hash;
-  } finally {
-    reader.close();
-  }
-};
+  });
 
-const isAnchored = async (
+const isAnchored = (chainId: number, rpcUrls: readonly string[], anchors: readonly Anchor[]): Promise<boolean> =>
+  withReader(chainId, rpcUrls, async (reader) => (await newestOnChain(anchors, reader)) !== undefined);
+
+const withReader = async <Result>(
   chainId: number,
   rpcUrls: readonly string[],
-  anchors: readonly Anchor[],
-): Promise<boolean> => {
+  work: (reader: JsonRpcChainReader) => Promise<Result>,
+): Promise<Result> => {
   const reader = new JsonRpcChainReader(chainId, rpcUrls);
   try {
-    return (await newestOnChain(anchors, reader)) !== undefined;
+    return await work(reader);
   } finally {
     reader.close();
   }

@@ -172,13 +172,14 @@ export class JsonRpcEndpoints {
   /** @throws what is not about this endpoint */
   private note(error: unknown, state: EndpointState, failures: Failures): void {
     const { endpoint, name } = state;
-    // Others are asked first from now on, in case the endpoint is at fault.
-    const isUnclear = error instanceof PerhapsTooLarge || (error instanceof RefusesBlocks && !error.isPruned);
-    if (isUnclear) setAside(state);
-    if (error instanceof PerhapsTooLarge) failures.perhapsTooLarge = largerOf(error, failures.perhapsTooLarge);
-    else if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
+    if (error instanceof PerhapsTooLarge) {
+      // It may be at fault, and others do not wait for it.
+      setAside(state);
+      failures.perhapsTooLarge = largerOf(error, failures.perhapsTooLarge);
+    } else if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
     else if (error instanceof StateUnavailable) failures.withoutState += 1;
     else if (error instanceof RefusesBlocks) {
+      if (!error.isPruned) setAside(state);
       failures.refused += 1;
       failures.pruned += Number(error.isPruned);
     } else if (!isFault(error)) throw error;

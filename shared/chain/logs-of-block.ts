@@ -3,7 +3,7 @@ import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from './chain-r
 import { InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
-import { expectedLogs, logsByHash } from './logs-by-hash.ts';
+import { expectedLogs, isTooMany, logsByHash } from './logs-by-hash.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';
 import { isPerhapsTooMuch } from './refused-blocks.ts';
 import { leftOutOfBlock } from './whole-answers.ts';
@@ -64,7 +64,5 @@ const unlessNone = (error: unknown): void => {
   if (!(error instanceof NoAnswer)) throw error;
 };
 
-const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> => {
-  if (!(error instanceof NoAnswer)) return false;
-  return error.why.kind === 'range-too-large' || isPerhapsTooMuch(endpoint, error);
-};
+const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> =>
+  isTooMany(error) || (error instanceof NoAnswer && (await isPerhapsTooMuch(endpoint, error)));

@@ -4,8 +4,14 @@ import { blockByNumber, headerOfNumber } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
-import { isForgotten, isPerhapsTooMuch, PerhapsTooLarge, refusedAsPruned, RefusesBlocks } from './refused-blocks.ts';
-import { blocksOf, type BlockRange, type SuggestedRange } from './suggested-range.ts';
+import {
+  isPerhapsTooMuch,
+  isProbablyPruned,
+  PerhapsTooLarge,
+  refusedAsPruned,
+  RefusesBlocks,
+} from './refused-blocks.ts';
+import { blocksOf, firstHalf, type BlockRange, type SuggestedRange } from './suggested-range.ts';
 import { cutOfRange } from './whole-answers.ts';
 
 /**
@@ -63,7 +69,7 @@ const logsOfOne = async (
 };
 
 const missing = (endpoint: JsonRpcEndpoint, number: number, otherwise: string): Error =>
-  isForgotten(endpoint, number)
+  isProbablyPruned(endpoint, number)
     ? new RefusesBlocks(`it has no block ${String(number)}, though much newer ones`, false)
     : new InvalidAnswer(otherwise);
 
@@ -102,7 +108,7 @@ const tooLargeOf = async (
   if (!(error instanceof NoAnswer)) return undefined;
   const { why, message } = error;
   if (await isPerhapsTooMuch(endpoint, error)) {
-    const { suggested } = suggesting(message, asked, firstHalf(asked));
+    const { suggested } = suggesting(message, asked, firstHalf(asked, 'logs'));
     return why.kind === 'other' ? new PerhapsTooLarge(message, suggested) : new RangeTooLarge(message, suggested);
   }
   if (why.kind !== 'range-too-large') return undefined;
@@ -111,13 +117,6 @@ const tooLargeOf = async (
   }
   return suggesting(message, asked, why);
 };
-
-const firstHalf = (asked: BlockRange): SuggestedRange => ({
-  to: asked.from + Math.max(1, Math.floor(blocksOf(asked) / 2)) - 1,
-  of: 'logs',
-  isNamed: false,
-  logsMax: undefined,
-});
 
 const suggesting = (message: string, { from }: BlockRange, next: SuggestedRange): RangeTooLarge =>
   new RangeTooLarge(message, { blocks: next.to - from + 1, of: next.of, logsMax: next.logsMax });

@@ -24,7 +24,7 @@ const BEHIND_MAX = 128;
  * Whether an endpoint that says that it has no block of this number has probably pruned it: its newest one was much newer. Nobody can be
  * sure, since the node behind a gateway may be another one now.
  */
-export const isForgotten = ({ head }: JsonRpcEndpoint, number: number): boolean =>
+export const isProbablyPruned = ({ head }: JsonRpcEndpoint, number: number): boolean =>
   head !== undefined && number < head.number - BEHIND_MAX;
 
 /** What an endpoint refused because it does not have blocks any more; `undefined` if it failed otherwise. */
@@ -36,7 +36,7 @@ export const refusedAsPruned = (
   if (!(error instanceof NoAnswer)) return undefined;
   const { kind } = error.why;
   if (kind === 'state-pruned') return new RefusesBlocks(message ?? error.message, true);
-  return kind === 'beyond-head' && isForgotten(endpoint, number)
+  return kind === 'beyond-head' && isProbablyPruned(endpoint, number)
     ? new RefusesBlocks(message ?? error.message, false)
     : undefined;
 };

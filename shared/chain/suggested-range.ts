@@ -88,11 +88,17 @@ export const namedRange = (text: string, asked: BlockRange): SuggestedRange | un
 
 /** Returns the first half of what was asked, if a refusal is about the range. */
 export const halfRange = (text: string, asked: BlockRange): SuggestedRange | undefined => {
-  const to = asked.from + Math.max(1, Math.floor(blocksOf(asked) / 2)) - 1;
-  if (OF_LOGS.test(text)) return { to, of: 'logs', isNamed: false, logsMax: smallest(text, LOGS_MAX) };
+  if (OF_LOGS.test(text)) return { ...firstHalf(asked, 'logs'), logsMax: smallest(text, LOGS_MAX) };
   const isOfBlocks = OF_BLOCKS.test(text) || smallest(text, BLOCKS_MAX) !== undefined;
-  return isOfBlocks ? { to, of: 'blocks', isNamed: false, logsMax: undefined } : undefined;
+  return isOfBlocks ? firstHalf(asked, 'blocks') : undefined;
 };
+
+export const firstHalf = (asked: BlockRange, of: SuggestedRange['of']): SuggestedRange => ({
+  to: asked.from + Math.max(1, Math.floor(blocksOf(asked) / 2)) - 1,
+  of,
+  isNamed: false,
+  logsMax: undefined,
+});
 
 export const blocksOf = ({ from, to }: BlockRange): number => to - from + 1;
 

@@ -109,11 +109,9 @@ export const verify = (verification: Verification, { from, to, watches, left, is
   }
   const ids = new Set(watches.map(({ id }) => id));
   if (isReplay) {
-    const replays = verification.replays
-      .map((one) => (ids.has(one.watchId) && one.next === from ? { ...one, next: to + 1 } : one))
-      .filter((one) => one.next <= one.to);
-    const skipped = verification.skipped.flatMap((one) => (ids.has(one.watchId) ? without(one, { from, to }) : [one]));
-    return { ...verification, replays, skipped };
+    const after = (replays: readonly Replay[]) =>
+      replays.flatMap((one) => (ids.has(one.watchId) ? without(one, { from, to }) : [one]));
+    return { ...verification, replays: after(verification.replays), skipped: after(verification.skipped) };
   }
   const isDone = to >= verification.verified;
   const behind = verification.behind.flatMap((one) =>
@@ -131,9 +129,9 @@ const without = (blocks: Replay, { from, to }: { from: number; to: number }): Re
 /** A replay of a watch goes on after a block: those up to it are refused for good. They stay as they were verified before. */
 export const cutReplay = (verification: Verification, watchId: string, last: number): Verification => ({
   ...verification,
-  replays: verification.replays
-    .map((one) => (one.watchId === watchId && one.next <= last ? { ...one, next: last + 1 } : one))
-    .filter(({ next, to }) => next <= to),
+  replays: verification.replays.flatMap((one) =>
+    one.watchId === watchId ? without(one, { from: 0, to: last }) : [one],
+  ),
 });
 
 /** Blocks that were skipped are refused still up to this one: what follows is compared by itself. */

@@ -8,12 +8,12 @@ import { topic0Of } from '../domain/topic0.ts';
 import {
   formerWatchIdOf,
   isSameFragment,
+  startOf,
   watchFold,
   watchIdOf,
   watchStream,
   type Registration,
   type Watched,
-  startOf,
 } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 import { findMisfit } from './misfit-warning.ts';

@@ -1,12 +1,12 @@
-import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { replayWatch, type AskedBlocks } from '../domain/replay.ts';
 import type { Holder } from '../domain/stopped-watch.ts';
 import { watchFold } from '../domain/watch.ts';
 import { askedStream } from '../edge/asked-stream.ts';
+import { storedProgress } from '../edge/stored-progress.ts';
 
 interface Asked {
   watchId: string;
@@ -25,7 +25,7 @@ export const requestReplay = async (
 ): Promise<{ replay: ReplayedContract; position: Position }> => {
   const stream = askedStream(id);
   const { state } = await transactor.load(stream, watchFold);
-  const finalized = state && (await finalizedBlock(transactor.store, state.chainId));
+  const finalized = state && (await storedProgress(transactor.store, state.chainId))?.finalized;
   const requested = { fromBlock: 0, toBlock: 0 };
   const { position } = await transactor.transact({
     stream,
@@ -38,9 +38,4 @@ export const requestReplay = async (
     },
   });
   return { replay: { id, ...requested }, position };
-};
-
-const finalizedBlock = async (eventStore: Pick<EventStore, 'read'>, chainId: number): Promise<number | undefined> => {
-  const [newest] = await eventStore.read(`chain-${String(chainId)}`, { direction: 'backwards', limit: 1 });
-  return newest?.type === 'ChainAdvanced' ? (newest as StoredEvent & ChainProgressEvent).data.finalized : undefined;
 };

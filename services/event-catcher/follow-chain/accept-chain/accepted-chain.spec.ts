@@ -16,6 +16,15 @@ describe('a chain that gave up a final block', () => {
     const stream = `chain-${String(chainId)}-accepted`;
     await follower.store.append(stream, (await follower.store.read(stream)).length - 1, [given]);
   };
+  /** Has read forty blocks. */
+  const following = async (): Promise<FollowerUnderTest> => {
+    const follower = new FollowerUnderTest();
+    mineSome(follower.chain, 40);
+    await follower.register();
+    follower.start();
+    await follower.expectChain();
+    return follower;
+  };
   const paused = (follower: FollowerUnderTest) =>
     eventually(
       () => follower.meter.chainError?.includes('annals chain accept --chain 2484'),
@@ -69,11 +78,7 @@ describe('a chain that gave up a final block', () => {
   );
 
   it('stays paused where another block was accepted', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 40);
-    await follower.register();
-    follower.start();
-    await follower.expectChain();
+    const follower = await following();
     await accept(follower);
     mineSome(follower.chain, 10, 700);
     await follower.expectChain();
@@ -88,11 +93,7 @@ describe('a chain that gave up a final block', () => {
   });
 
   it('that nothing stored takes for final goes on by itself', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 40);
-    await follower.register();
-    follower.start();
-    await follower.expectChain();
+    const follower = await following();
     await follower.stop();
     let isForgotten = false;
     const contradicted = overriding<ChainReader>(follower.chain, {

@@ -48,24 +48,21 @@ export const leaveUnread = async (
     since: toIso(clock.now()),
   };
   const leave = function* (now: ChainProgress): SyncSteps {
-    const left = current(ranges, now).filter((range) => range.next === from);
+    const left = current(ranges, now).flatMap((range) =>
+      range.next === from ? [{ range, end: endOf(range, to, now), watch: chain.watches.of(now, range.watchId) }] : [],
+    );
     if (left.length === 0) return;
-    const ends = new Map(left.map((range) => [range.watchId, endOf(range, to, now)]));
     const isTheirs = (record: ObservedRecord) =>
-      watches.some(
-        (watch) =>
-          from <= record.BlockNumber && record.BlockNumber <= (ends.get(watch.id) ?? -1) && belongsTo(watch, record),
+      left.some(
+        ({ end, watch }) => from <= record.BlockNumber && record.BlockNumber <= end && belongsTo(watch, record),
       );
     // A gap that is refused as a whole stays as it is, but for what an earlier follower has stored of it.
-    const changed = left.filter((range) => range.gap === undefined || (ends.get(range.watchId) ?? to) < range.to);
+    const changed = left.filter(({ range, end }) => range.gap === undefined || end < range.to);
     yield {
       isOrphan: isTheirs,
       ...(changed.length > 0 && {
         transition: (before: ChainProgress) =>
-          changed.reduce((after, range) => {
-            const watch = chain.watches.of(now, range.watchId);
-            return leaveGap(range, { to: ends.get(range.watchId) ?? to, gap }, watch)(after);
-          }, before),
+          changed.reduce((after, { range, end, watch }) => leaveGap(range, { to: end, gap }, watch)(after), before),
       }),
     };
   };

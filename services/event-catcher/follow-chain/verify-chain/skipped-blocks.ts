@@ -30,6 +30,9 @@ export const skipUnreadRanges = (
   return after;
 };
 
+/** A watch, with its key if it is due by itself. */
+export type Keyed = WatchedEvent & { key?: string };
+export const keyOf = ({ id, key = id }: Keyed): string => key;
 const replayKey = (watchId: string): string => `${watchId}/replay`;
 const skippedKey = ({ watchId, to }: Replay): string => `${watchId}/skipped/${String(to)}`;
 
@@ -79,7 +82,7 @@ export class UnverifiableBlocks {
    */
   async skip(
     verification: Verification,
-    { from, watches, left, isReplay }: ToVerify<WatchedEvent>,
+    { from, watches, left, isReplay }: ToVerify<Keyed>,
     error: unknown,
   ): Promise<Verification | undefined> {
     const [lead] = watches;
@@ -89,7 +92,7 @@ export class UnverifiableBlocks {
     const again = isReplay
       ? verification.skipped.find(({ watchId, next, to }) => watchId === lead.id && next <= from && from <= to)
       : undefined;
-    const key = replay ? replayKey(lead.id) : again ? skippedKey(again) : lead.id;
+    const key = keyOf(lead);
     if (!replay && !again && !verification.behind.some(isNext)) return undefined;
     const nowMs = this.clock.elapsed();
     const counted = countRefusal(this.known.get(key), { error, block: from, nowMs });

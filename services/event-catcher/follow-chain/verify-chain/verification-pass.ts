@@ -25,7 +25,14 @@ import type { WatchedEvent } from '../watched-event.ts';
 import { StoredUnavailable } from './stored-records.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
-import { replaysAndOtherSkipped, skipUnreadRanges, UnverifiableBlocks, waitingKeys } from './skipped-blocks.ts';
+import {
+  keyOf,
+  replaysAndOtherSkipped,
+  skipUnreadRanges,
+  UnverifiableBlocks,
+  waitingKeys,
+  type Keyed,
+} from './skipped-blocks.ts';
 import { VerificationQueue } from './verification-queue.ts';
 
 /** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
@@ -47,11 +54,8 @@ interface Due extends WatchedEvent, Replay {
 }
 
 const ALL = 'all';
-/** A watch, with its key if it is due by itself. */
-type Keyed = WatchedEvent & { key?: string };
 /** Of those that are not behind, which have turns together. */
 const keysOf = ({ watches, left }: ToVerify<Keyed>): string[] => [...(left ? [ALL] : []), ...watches.map(keyOf)];
-const keyOf = ({ id, key = id }: Keyed): string => key;
 
 /**
  * Reads final blocks once more, behind the backfills and the head, and corrects what is stored of them. It has one range at a

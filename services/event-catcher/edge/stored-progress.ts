@@ -1,0 +1,11 @@
+import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
+
+/** Returns how far a chain has been followed, as was stored last; `undefined` if nothing of it was read. */
+export const storedProgress = async (
+  eventStore: Pick<EventStore, 'read'>,
+  chainId: number,
+): Promise<ChainProgressEvent['data'] | undefined> => {
+  const [newest] = await eventStore.read(`chain-${String(chainId)}`, { direction: 'backwards', limit: 1 });
+  return newest?.type === 'ChainAdvanced' ? (newest as StoredEvent & ChainProgressEvent).data : undefined;
+};
