@@ -72,10 +72,27 @@ const toEvent = (
       ([next, watches]) => ({ watchIds: watches.map(({ watchId }) => watchId), next }),
     ),
     ...(replays.length > 0 && { replays: [...replays] }),
-    ...(skipped.length > 0 && { skipped: together(skipped) }),
+    ...(skipped.length > 0 && { skipped: bounded(skipped) }),
     watchesUpTo,
   },
 });
+
+/** So many parts that were skipped have some 400 KB. */
+const PARTS_MAX = 4_000;
+
+/** Where there are too many parts, each watch has one, with all that is between: after a restart that is compared once more. */
+const bounded = (skipped: Verification['skipped']): ReturnType<typeof together> => {
+  const parts = together(skipped);
+  if (parts.length <= PARTS_MAX) return parts;
+  const byWatch = Map.groupBy(skipped, ({ watchId }) => watchId);
+  return together(
+    Array.from(byWatch, ([watchId, all]) => ({
+      watchId,
+      next: all.reduce((least, { next }) => Math.min(least, next), Infinity),
+      to: all.reduce((most, { to }) => Math.max(most, to), 0),
+    })),
+  );
+};
 
 /** Thousands of watches may have the same blocks that cannot be read. */
 const together = (skipped: Verification['skipped']): Required<ChainVerificationEvent['data']>['skipped'] =>

@@ -14,8 +14,8 @@ import { findRefusedEndAfter } from '../../edge/find-refused-end.ts';
  * add gaps without end.
  */
 const GAPS_MAX = 50;
-/** What a provider says may be long, and each gap has it. */
-const REASON_MAX = 160;
+/** In bytes of JSON. What a provider says may be long, and each gap has it. */
+export const REASON_MAX = 160;
 
 interface Dependencies {
   chain: Pick<FollowedChain, 'reader' | 'watches'>;
@@ -44,7 +44,7 @@ export const leaveUnread = async (
   const to = await findRefusedEndAfter(chain.reader, filterFor(watches), blocks);
   if (to === undefined) return [];
   const gap = {
-    reason: `no provider gives these blocks: ${refusal.reason}`.slice(0, REASON_MAX),
+    reason: shortened(`no provider gives these blocks: ${refusal.reason}`),
     since: toIso(clock.now()),
   };
   const leave = function* (now: ChainProgress): SyncSteps {
@@ -71,6 +71,12 @@ export const leaveUnread = async (
   return writer.progress.backfills.filter(
     (range) => range.gap && range.next <= from && from <= range.to && ids.has(range.watchId),
   );
+};
+
+/** Without what JSON escapes. */
+const shortened = (text: string): string => {
+  const plain = text.replaceAll(/["\\]/g, "'").replaceAll(/\p{C}/gu, ' ');
+  return Buffer.from(plain).subarray(0, REASON_MAX).toString();
 };
 
 /** A last gap, beyond the most, has everything that is left of the range, and is given as a whole or not at all. */

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { BlocksRefused, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import type { EventStore } from '../../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../../shared/testing/eventually.ts';
 import { transferWatch } from '../../testing/example-watches.ts';
 import { withoutBlocks } from '../../testing/faulty-readers.ts';
 import { overriding } from '../../testing/overriding.ts';
 import { FollowerUnderTest, mineSome } from '../../testing/follower-under-test.ts';
+import { REASON_MAX } from './leave-unread.ts';
 
 const PATIENCE_MS = 20_000;
 const { watchId } = transferWatch;
@@ -63,6 +64,21 @@ describe('blocks that no provider gives any more', () => {
     mineSome(follower.chain, 5, 6_000);
     await stored((block) => block >= 50);
     expect(await gaps()).toEqual([[0, 49]]);
+  });
+
+  it('have a reason that takes few bytes, whatever a provider says', async () => {
+    const reason = `provider 1: ${'\u0000"\\許'.repeat(100)}`;
+    const refused = new BlocksRefused(reason, { reason, isPrunedEverywhere: true });
+    const reader = overriding<ChainReader>(follower.chain, {
+      logsOfRange: (from, ...asked) =>
+        from < 50 ? Promise.reject(refused) : follower.chain.logsOfRange(from, ...asked),
+    });
+    await follower.register();
+    follower.start({ reader });
+    await follower.caughtUp();
+    const [gap] = (await follower.progress())?.backfills ?? [];
+    expect(Buffer.byteLength(JSON.stringify(gap?.gap?.reason))).toBeLessThanOrEqual(REASON_MAX + 4);
+    expect(gap?.gap?.reason).toContain("provider 1:  ''許");
   });
 
   it('are read, and verified, once a provider has them again', async () => {
