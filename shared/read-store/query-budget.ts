@@ -23,6 +23,8 @@ export class QueryBudget {
   readonly signal: AbortSignal;
   /** How long engines have worked for it. */
   usedMs = 0;
+  /** Whether its next call goes before those of all others: what is begun is finished, so that of very many queries some are answered. */
+  goesFirst = false;
   private readonly endsAt: number;
   private readonly timeout: AbortSignal | undefined;
   private readonly detail: string;

@@ -71,6 +71,25 @@ describe('slots of queries', () => {
     expect(order).toEqual(['new', 'new again', 'calm', 'short', 'long']);
   });
 
+  it('let the one go first that was told to, whatever its caller has used', async () => {
+    const slots = new QuerySlots(1);
+    const [begun, other] = [budgetOf('busy'), budgetOf('busy')];
+    await slots.run(begun, work(20));
+    begun.goesFirst = true;
+    const first = openCall();
+    const order: string[] = [];
+    const running = slots.run(budgetOf('first'), first.run);
+    const waiting = Object.entries({ other, calm: budgetOf('calm'), begun }).map(([name, budget]) =>
+      slots.run(budget, () => {
+        order.push(name);
+        return Promise.resolve();
+      }),
+    );
+    first.end();
+    await Promise.all([running, ...waiting]);
+    expect(order).toEqual(['begun', 'calm', 'other']);
+  });
+
   it('forget in time what a caller has used', async () => {
     const slots = new QuerySlots(1);
     await slots.run(budgetOf('formerly'), work(20));

@@ -90,7 +90,7 @@ export class QuerySlots {
   }
 
   private letNext(): void {
-    const next = this.leastUsed();
+    const next = this.nextWaiting();
     if (!next) {
       this.running -= 1;
       return;
@@ -99,12 +99,13 @@ export class QuerySlots {
     next.begin();
   }
 
-  /** Returns the first of those that have used least. */
-  private leastUsed(): Waiting | undefined {
+  /** Returns the first that goes first, or else the first of those that have used least. */
+  private nextWaiting(): Waiting | undefined {
     const now = performance.now();
     const used = ({ budget }: Waiting): number => this.usage.of(budget.caller, now);
     let least: Waiting | undefined;
     for (const one of this.waiting) {
+      if (one.budget.goesFirst) return one;
       const more = least ? used(one) - used(least) || one.budget.usedMs - least.budget.usedMs : -1;
       if (more < 0) least = one;
     }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { refuseUsedUp, type RateLimits } from '../../../shared/edge/rate-limits.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
@@ -9,9 +10,23 @@ import type { ServedChain } from './served-chains.ts';
 
 /** Requests of estimates that a node has at a time. Sends have four of their own, and so are answered in between. */
 const AT_A_TIME = 4;
-/** How much each of these may simulate in a millisecond: all together take a node a fifth of one processor. */
+/** How much gas each of these may simulate in a millisecond. */
 const GAS_PER_MS = 100_000;
+/**
+ * A request of more gas than this is long: a node may work on it for a tenth of a second, and some nodes make no block meanwhile. That one
+ * is long shows afterwards only: so callers who had one lately, or are not known yet, wait for the one place that there is for long ones.
+ */
+const LONG_GAS = 4_000_000;
+const LONG_CALLER_MS = 60_000;
+const CALLERS_MAX = 10_000;
+/** How long a node rests after a long request, in times of its work. */
+const REST = 0.5;
 const ANSWERED_WITHIN_MS = 10_000;
+
+interface Places {
+  short: QuerySlots;
+  long: QuerySlots;
+}
 
 export interface EstimateAsker {
   /** A user, or an app itself. */
@@ -23,30 +38,55 @@ export interface EstimateAsker {
 /** Simulates operations for callers, each of whom may have so much gas simulated (`simulatedGas` of `RATE_LIMITS`). */
 export class CountedSimulations {
   /** By chain id. */
-  private readonly slots = new Map<number, QuerySlots>();
+  private readonly places = new Map<number, Places>();
+  /** Whether callers had a long request lately. */
+  private readonly areLong = new LRUCache<string, boolean>({ max: CALLERS_MAX });
 
   constructor(private readonly limits: Pick<RateLimits, 'count' | 'peek'>) {}
 
   /** For an estimate that is all that its caller wants: callers take turns, and sends go first. */
   estimatorOf(chain: ServedChain, { caller, ended }: EstimateAsker): GasEstimator {
-    const { chainId } = chain.settings;
-    const slots = this.slots.get(chainId) ?? new QuerySlots(AT_A_TIME);
-    this.slots.set(chainId, slots);
+    const { short, long } = this.placesOf(chain.settings.chainId);
     const tooLong = 'many estimates are asked for at this chain: ask again';
     const budget = new QueryBudget({ caller, withinMs: ANSWERED_WITHIN_MS, signal: ended, tooLong });
     return this.estimator(chain, (requests) => {
       const { promise, resolve, reject } = Promise.withResolvers<Simulation[]>();
+      const together = (all: readonly SimulationRequest[]) => chain.operations.simulate(all);
+      // A node works on everything that it has at once.
+      const oneByOne = async (all: readonly SimulationRequest[]) => {
+        const simulations: Simulation[] = [];
+        for (const request of all) {
+          budget.check();
+          simulations.push(...(await together([request])));
+        }
+        return simulations;
+      };
+      const isShort = this.areLong.get(caller) === false;
       const simulate = async () => {
-        const { simulations, gas } = await this.counted(chain, { caller, requests }, (all) =>
-          chain.operations.simulate(all),
-        );
+        budget.goesFirst = true;
+        const from = performance.now();
+        const asked = { caller, requests };
+        const { simulations, gas } = await this.counted(chain, asked, isShort ? together : oneByOne);
+        this.noteGas(caller, gas);
         resolve(simulations);
         // The next one waits for as long as the node is to be free for sends, although nobody waits for this one any more.
-        await pause(gas / GAS_PER_MS);
+        const restMs = isShort ? Infinity : REST * (performance.now() - from);
+        await pause(Math.min(gas / GAS_PER_MS, restMs));
       };
-      slots.run(budget, simulate).catch(reject);
+      (isShort ? short : long).run(budget, simulate).catch(reject);
       return promise;
     });
+  }
+
+  private placesOf(chainId: number): Places {
+    const known = this.places.get(chainId) ?? { short: new QuerySlots(AT_A_TIME), long: new QuerySlots(1) };
+    this.places.set(chainId, known);
+    return known;
+  }
+
+  private noteGas(caller: string, gas: number): void {
+    if (gas >= LONG_GAS) this.areLong.set(caller, true, { ttl: LONG_CALLER_MS });
+    else if (!this.areLong.has(caller)) this.areLong.set(caller, false);
   }
 
   /** For an estimate that a send needs. */

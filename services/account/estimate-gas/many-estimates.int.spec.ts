@@ -8,76 +8,124 @@ import { SendsUnderTest, type Sender } from '../testing/sends-under-test.ethers.
 
 const folder = temporaryFolder();
 const PATIENCE_MS = 5_000;
-/** What the estimates call, and the send does not. */
 const CALLED = 'ca11ed00ca11ed00ca11ed00ca11ed00ca11ed00';
-const SIMULATED_MAX = 20_000_000;
+/** Has code that takes all gas that it may: hashes 100 KB until 60,000 gas are left. */
+const BURNING = 'b01ed000b01ed000b01ed000b01ed000b01ed000';
+const BURNS_ALL = '0x5b620186a06000205061ea605a11600057';
+const SIMULATED_MAX = 200_000_000;
 
 describe('more estimates than a node takes at a time', () => {
   let sends: SendsUnderTest;
-  let senders: Sender[];
-  let before: Server;
-  let isHeld = false;
-  let held = 0;
-  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
-
-  /** Before the node: it does not answer what the estimates ask, as long as they are held. */
-  const through = async (rpcUrl: string): Promise<string> => {
-    before = createServer((request, response) => {
-      void (async () => {
-        const body = await text(request);
-        if (isHeld && body.includes(CALLED)) {
-          held += 1;
-          await released;
-        }
-        const answer = await fetch(rpcUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
-        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
-      })();
-    });
-    await new Promise<void>((resolve) => before.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${String((before.address() as AddressInfo).port)}`;
-  };
+  let [first, second, heavy]: Sender[] = [];
+  let node: HeldNode;
 
   beforeAll(async () => {
     const simulatedGas = { points: SIMULATED_MAX, seconds: 3_600 };
+    const through = async (rpcUrl: string) => (node = await HeldNode.start(rpcUrl)).url;
     sends = await SendsUnderTest.start(folder, {
       through,
       settings: { RATE_LIMITS: JSON.stringify({ simulatedGas }) },
     });
     const app = await sends.app();
-    senders = [await sends.sender(app), await sends.sender(app), await sends.sender(app)];
+    [first, second, heavy] = [await sends.sender(app), await sends.sender(app), await sends.sender(app)];
+    await sends.anvil.call('anvil_setCode', `0x${BURNING}`, BURNS_ALL);
+    expect((await estimate(first)).status).toBe(201);
+    expect((await estimate(second)).status).toBe(201);
+    expect((await estimate(heavy, BURNING)).status).toBe(201);
   });
   afterAll(async () => {
     await sends.stop();
-    before.close();
+    node.stop();
   });
 
-  const estimate = (by: Sender) =>
-    sends.post('/onchain/estimate-user-op-gas', by, { transactionReq: { to: `0x${CALLED}` } });
+  const estimate = (by: Sender | undefined, to = CALLED) => {
+    if (!by) throw new Error('nobody is signed in');
+    return sends.post('/onchain/estimate-user-op-gas', by, { transactionReq: { to: `0x${to}` } });
+  };
 
   it('have four requests there, while a send is answered', async () => {
-    const [first, second, third] = senders as [Sender, Sender, Sender];
-    isHeld = true;
+    node.hold(CALLED);
     const asked = [first, second].flatMap((by) => Array.from({ length: 4 }, () => estimate(by)));
-    await eventually(() => held >= 4, PATIENCE_MS, 'the node must be asked');
-    expect((await sends.send(third)).status).toBe(201);
-    expect(held).toBe(4);
-    isHeld = false;
-    release(undefined);
+    await eventually(() => node.held >= 4, PATIENCE_MS, 'the node must be asked');
+    if (!heavy) throw new Error('nobody is signed in');
+    expect((await sends.send(heavy)).status).toBe(201);
+    expect(node.held).toBe(4);
+    node.release();
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 201));
   });
 
+  it('have one there where they are long, while the short ones of others are answered', async () => {
+    node.hold(BURNING);
+    const asked = Array.from({ length: 3 }, () => estimate(heavy, BURNING));
+    await eventually(() => node.held >= 1, PATIENCE_MS, 'the node must be asked');
+    expect([(await estimate(first)).status, (await estimate(second)).status]).toEqual([201, 201]);
+    expect(node.held).toBe(1);
+    node.release();
+    expect((await asked[0])?.status).toBe(201);
+    await Promise.all(asked);
+  });
+
   it('are refused once a caller has had so much gas simulated, and nobody else is', async () => {
-    const [first, second] = senders as [Sender, Sender];
     const last = await eventually(
       async () => {
-        const answer = await estimate(first);
-        return answer.status !== 201 && answer;
+        const answer = await estimate(heavy, BURNING);
+        return answer.status === 429 && answer;
       },
-      10 * PATIENCE_MS,
+      PATIENCE_MS,
       'one must be refused',
     );
-    expect(last).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect(last.body).toMatchObject({ code: 'rate_limited' });
     expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await estimate(second)).status).toBe(201);
+    expect((await estimate(first)).status).toBe(201);
   });
 });
+
+/** Before a node: does not answer requests with a text in them, as long as they are held. */
+class HeldNode {
+  held = 0;
+  private text: string | undefined;
+  private released = Promise.withResolvers<undefined>();
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(rpcUrl: string): Promise<HeldNode> {
+    const server = createServer((request, response) => {
+      const pass = async (): Promise<void> => {
+        const body = await text(request);
+        await node.pass(body);
+        const answer = await fetch(rpcUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+      };
+      pass().catch(() => response.destroy());
+    });
+    const node = new HeldNode(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}`;
+  }
+
+  hold(withText: string): void {
+    this.held = 0;
+    this.text = withText;
+    this.released = Promise.withResolvers();
+  }
+
+  release(): void {
+    this.text = undefined;
+    this.released.resolve(undefined);
+  }
+
+  stop(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  async pass(body: string): Promise<void> {
+    if (this.text === undefined || !body.includes(this.text)) return;
+    this.held += 1;
+    await this.released.promise;
+  }
+}
