@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { TRANSACTION_DATA_BYTES_MAX } from '../domain/fork-rules.ts';
+import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
 import { nonceOf } from '../domain/user-operation.ts';
 import { OperationPool } from './operation-pool.ts';
@@ -10,10 +12,14 @@ const FACTORY = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';
 const submitted = (
   id: string,
   nonce: bigint,
-  { deploys = false, replaces = null }: { deploys?: boolean; replaces?: string | null } = {},
+  {
+    deploys = false,
+    replaces = null,
+    callData = example.operation.callData,
+  }: { deploys?: boolean; replaces?: string | null; callData?: string } = {},
 ): Transaction => {
   const factory = deploys ? { factory: FACTORY, factoryData: '0x' } : { factory: null, factoryData: null };
-  const operation = { ...example.operation, nonce: String(nonce), ...factory };
+  const operation = { ...example.operation, nonce: String(nonce), callData, ...factory };
   const data = { ...example, transactionId: id, userOpHash: id, nonce: String(nonce), operation, replaces };
   const transaction = transactionFold.evolve(undefined, { type: 'TxSubmitted', data }, 0);
   if (!transaction) throw new Error('what was submitted is a transaction');
@@ -46,5 +52,26 @@ describe('operations of one account', () => {
     const anew = submitted('anew', nonceOf(0n, 2n), { deploys: true, replaces: 'before' });
     const other = submitted('other', nonceOf(1n, 0n));
     expect(nextOf(poolOf([first, before, other, anew]))).toEqual(['first', 'other', 'anew']);
+  });
+});
+
+describe('long operations', () => {
+  it('are as many in a bundle as its transaction may have bytes, and shorter ones fill it up', () => {
+    const long = (at: number) =>
+      submitted(`long ${String(at)}`, nonceOf(BigInt(at), 0n), { callData: `0x${'11'.repeat(32_768)}` });
+    const short = submitted('short', nonceOf(9n, 0n));
+    const pool = poolOf([long(1), long(2), long(3), long(4), short]);
+    const ready = pool.next({ nowMs: 0, baseFee: 0n, max: 50, takesForeign: true });
+    expect(ready.map(({ id }) => id)).toEqual(['long 1', 'long 2', 'long 3', 'short']);
+    const data = encodeHandleOps(
+      ready.map(({ operation }) => operation),
+      FACTORY,
+    );
+    expect(data.length / 2).toBeLessThan(TRANSACTION_DATA_BYTES_MAX);
+  });
+
+  it('are alone in a bundle where they are longer than any transaction', () => {
+    const tooLong = submitted('too long', 0n, { callData: `0x${'11'.repeat(TRANSACTION_DATA_BYTES_MAX)}` });
+    expect(nextOf(poolOf([tooLong, submitted('short', nonceOf(1n, 0n))]))).toEqual(['too long']);
   });
 });
