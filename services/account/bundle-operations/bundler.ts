@@ -72,7 +72,7 @@ export class Bundler {
       pool: this.pool,
       lookAgain: (one) => this.lookAgain(one),
     });
-    const foreign = new ForeignEntities(options);
+    const foreign = new ForeignEntities({ ...options, refused });
     const parts = { ...options, pool: this.pool, refused, foreign, entryPoint: chain.entryPoint };
     const { bundlerUrls: urls } = options;
     this.bundles = urls.length === 0 ? new Bundles(parts) : new ExternalBundlers({ ...parts, urls });

@@ -108,9 +108,9 @@ class WaitingOperations {
     ];
     for (const id of this.ids) pool.put(id, await records.load(id));
     const executors = EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key));
-    const foreign = new ForeignEntities({ records, own: OWN_CONTRACTS, clock });
     const lookAgain = () => Promise.resolve();
     const refused = new RefusedOperations({ chain, pool, records, replacements: NOTHING_ANEW, lookAgain, clock });
+    const foreign = new ForeignEntities({ records, refused, own: OWN_CONTRACTS, clock });
     const parts = { chain, pool, records, executors, foreign, refused, clock };
     const [executor] = executors;
     if (!executor) throw new Error('there are executors');

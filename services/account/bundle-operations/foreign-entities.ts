@@ -2,6 +2,7 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { bannedUntil } from '../domain/entity.ts';
 import type { PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
+import type { RefusedOperations } from './refused-operations.ts';
 
 /** The contracts that carry out operations of many accounts, and are known to behave. */
 export interface OwnContracts {
@@ -9,8 +10,11 @@ export interface OwnContracts {
   paymaster: string;
 }
 
+const BANNED = 'its sender, factory or paymaster reverted a bundle: it waits until that is an hour ago';
+
 interface ForeignEntitiesOptions {
   records: Pick<Records, 'entity' | 'ban'>;
+  refused: Pick<RefusedOperations, 'refuse'>;
   own: OwnContracts;
   clock: Clock;
 }
@@ -19,12 +23,12 @@ interface ForeignEntitiesOptions {
 export class ForeignEntities {
   constructor(private readonly options: ForeignEntitiesOptions) {}
 
-  /** An operation of whoever is banned waits until that is over. */
+  /** An operation of whoever is banned waits until that is over, and hears why. */
   async look(one: PooledOperation): Promise<void> {
-    const { records, clock } = this.options;
+    const { records, refused, clock } = this.options;
     const entities = await Promise.all(this.addressesOf(one).map((address) => records.entity(address)));
     const leftMs = Math.max(0, ...entities.map(bannedUntil)) - clock.now();
-    if (leftMs > 0) one.waitsUntil = Math.max(one.waitsUntil, clock.elapsed() + leftMs);
+    if (leftMs > 0) await refused.refuse(one, BANNED, leftMs);
   }
 
   /** A bundle with this operation alone was reverted. The same bundle again bans nobody for longer. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { entityStream } from '../../../schemas/events/entity-events.ts';
 import { executorStream } from '../../../schemas/events/executor-events.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
@@ -270,6 +271,8 @@ describe('operations that were not signed here', () => {
       await rpc.receipt(hashOf(other));
       await bundled([first, second], [[first]]);
       expect(await bansOf(foreign.address)).toBe(1);
+      const told = async () => (await sends.typesOf(transactionStream(idOf(second)))).includes('TxDelayed');
+      await eventually(told, HAPPENS_WITHIN_MS, 'what waits must be told why');
     });
 
     it('bring the same on their factory and paymaster', async () => {
