@@ -18,6 +18,7 @@ const SENDERS = 10;
 const ATTACKERS = 10;
 const SEND_EVERY_MS = 200;
 const INCLUDED_WITHIN_MS = 60_000;
+const ESTIMATED_WITHIN_MS = 30_000;
 /** Hashes 100 KB until 60,000 gas are left: it does something else with each limit of gas. */
 const BURNS_ALL = '0x5b620186a06000205061ea605a11600057';
 
@@ -82,7 +83,11 @@ describe('estimates that take all gas that they may', () => {
   it(
     'slow sends down by no more than twice, at full size',
     async () => {
-      expect(await hostileEstimate(0)).toBe('estimated');
+      await eventually(
+        async () => (await hostileEstimate(0)) === 'estimated',
+        ESTIMATED_WITHIN_MS,
+        'one must be estimated',
+      );
       await slowestSends(5);
       const without = await slowestSends(SECONDS);
       const attack = Promise.all(
@@ -101,8 +106,9 @@ describe('estimates that take all gas that they may', () => {
           `${String(count('503'))} too late\n`,
       );
       expect(Array.from(answers.keys()).filter((answer) => !['estimated', '429', '503'].includes(answer))).toEqual([]);
+      if (!isFullSize) return;
       expect(count('estimated')).toBeGreaterThan(0);
-      if (isFullSize) expect(under.included).toBeLessThan(2 * without.included);
+      expect(under.included).toBeLessThan(2 * without.included);
     },
     (3 * SECONDS + 60) * 1_000,
   );
