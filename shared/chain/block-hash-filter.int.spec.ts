@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode } from '../testing/json-rpc-node.ts';
 import { hex, RpcError, toWireLog } from '../testing/wire-forms.ts';
+import { BLOOM_OF_EVERYTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import type { BlockHeader } from './chain-reader.ts';
@@ -63,6 +64,30 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     const before = askedForLogs();
     expect(await dataOf()).toEqual([1, 2]);
     expect(askedForLogs()).toBe(before + 1);
+  });
+
+  it('is asked by its number where it answers with a block without logs, and no bloom is known', async () => {
+    given(() => []);
+    block = { ...block, logsBloom: BLOOM_OF_EVERYTHING };
+    expect(await dataOf()).toEqual([1, 2]);
+    chain.rollBack(2);
+    chain.mine([]);
+    await expect(dataOf()).rejects.toThrow('it has another block of that number');
+  });
+
+  it('is not asked by its number any more once it has given logs by a hash that is not that of its newest block', async () => {
+    const none = { addresses: [`0x${'b2'.repeat(20)}`], topics: [] };
+    const newest = chain.tip;
+    const asks = async (of: BlockHeader, filter = none) => {
+      const before = askedForLogs();
+      await reader.logsOfBlock({ ...of, logsBloom: BLOOM_OF_EVERYTHING }, filter);
+      return askedForLogs() - before;
+    };
+    await reader.head();
+    expect(await asks(newest, FILTER)).toBe(1);
+    expect(await asks(newest)).toBe(2);
+    expect(await asks(block, FILTER)).toBe(1);
+    expect(await asks(newest)).toBe(1);
   });
 
   it('is asked by its hash again where it failed for a moment', async () => {

@@ -67,8 +67,8 @@ export class JsonRpcEndpoint {
   /** Of logs of ranges, and of single blocks by their hashes. */
   readonly rangeLengths = new AnswerLengths();
   readonly blockLengths = new AnswerLengths();
-  /** Whether it takes the hash of a block when it is asked for logs. */
-  takesBlockHash = true;
+  /** Whether it takes the hash of a block when it is asked for logs; `undefined` until its answers have shown that. */
+  takesBlockHash: boolean | undefined;
   readonly rate = new RequestRate();
   /** The last block that it has called its newest. */
   head: Pick<BlockHeader, 'number' | 'timestamp'> | undefined;

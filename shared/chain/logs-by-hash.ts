@@ -19,7 +19,21 @@ export interface LogsByHash {
  * for the block's number, and in the same batch for the header of that number, which must be this block's.
  */
 export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
-  if (!endpoint.takesBlockHash) return logsByNumber(endpoint, block, filter);
+  if (endpoint.takesBlockHash === false) return logsByNumber(endpoint, block, filter);
+  const found = await askByHash(endpoint, block, filter);
+  if (found.logs.length > 0) {
+    // A node that ignores the hash may answer with its newest block.
+    if (block.number < (endpoint.head?.number ?? 0)) endpoint.takesBlockHash ??= true;
+    return found;
+  }
+  if (endpoint.takesBlockHash) return found;
+  // It may have ignored the hash, and answered with a block without logs.
+  const byNumber = await logsByNumber(endpoint, block, filter);
+  if (byNumber.logs.length > 0) endpoint.takesBlockHash = false;
+  return byNumber;
+};
+
+const askByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
   try {
     const { answers } = await askLogs(endpoint, block, filter);
     return checked(answers, block, filter);

@@ -25,6 +25,7 @@ interface Options {
 
 /** The message bus on Kafka. Topics, partitions, offsets and retention are Kafka's own. */
 export class KafkaMessageBus implements MessageBus {
+  readonly isPrivate = false;
   private readonly newAdminClient: () => KafkaClient;
   private readonly topicSettings: TopicSettings;
   private readonly publisher: Publisher;

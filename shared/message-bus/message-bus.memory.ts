@@ -20,7 +20,11 @@ export class MemoryMessageBus implements MessageBus {
   private readonly partitions = new Map<string, BusMessage[][]>();
   private readonly published = new WakeUp();
 
-  constructor(private readonly topicSettings: TopicSettings = defaultTopicSettings) {}
+  constructor(
+    private readonly topicSettings: TopicSettings = defaultTopicSettings,
+    /** By default it stands for a broker. */
+    readonly isPrivate = false,
+  ) {}
 
   createTopics(topics: readonly Topic[]): Promise<void> {
     for (const topic of topics.map((one) => this.configured(one))) {

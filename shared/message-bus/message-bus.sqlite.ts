@@ -54,6 +54,7 @@ interface Since {
  * which compaction allows.
  */
 export class SqliteMessageBus implements MessageBus {
+  readonly isPrivate = true;
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;
   private readonly forget: StatementSync;

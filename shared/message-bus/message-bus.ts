@@ -52,6 +52,8 @@ export class TopicReplaced extends Error {
 }
 
 export interface MessageBus {
+  /** Whether nobody but the process that opened it can write to it. Whoever reads another one has to expect forged messages. */
+  readonly isPrivate: boolean;
   /**
    * Creates the topics that do not exist.
    * @throws CannotStart when a topic exists with another partition count: its keys would change their partitions

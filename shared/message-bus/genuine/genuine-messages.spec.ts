@@ -78,6 +78,12 @@ describe('messages of a topic that others may write to', () => {
     expect(await genuine.of([received(forged)])).toEqual([]);
   });
 
+  it('are not looked for where nobody else can write', async () => {
+    messageBus = new MemoryMessageBus(undefined, true);
+    genuine = new GenuineMessages(topic, { ...foundation, messageBus, macs });
+    expect(await genuine.of([received(message)])).toEqual([received(message)]);
+  });
+
   it('are skipped in a partition where their key does not belong, where their position would hide others', async () => {
     const own = received(macs.sign(topic, message));
     const misplaced = { ...own, partition: (own.partition + 1) % topic.partitions };
