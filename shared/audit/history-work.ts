@@ -2,7 +2,7 @@ import type { UserEvent } from '../../schemas/events/user-events.ts';
 import type { ExportedItem } from '../../schemas/http/history.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
-import { openedMembers, openedValue, type DataKeys } from '../key-vault/sealed-members.ts';
+import { openedData, openedSalt, openedValue, type DataKeys } from '../key-vault/sealed-members.ts';
 import { evolveUser, type UserDocument } from '../read-models/users.ts';
 import { toHistoryLine } from '../read-models/history-line.ts';
 
@@ -89,14 +89,13 @@ const shownOf = (
   keys: DataKeys,
 ): Pick<ExportedItem, 'data' | 'salt'> => {
   if (isStoredForm) return { data: event.data, salt: '' };
-  const { data, metadata } = openedMembers(event, keys);
-  return { data, salt: typeof metadata.salt === 'string' ? metadata.salt : null };
+  return { data: openedData(event, keys), salt: openedSalt(event, keys) };
 };
 
 const folded = ({ events, keys, user }: FoldWork): UserDocument | undefined => {
   let then = user;
   for (const event of events.map(parsed)) {
-    const { data } = openedMembers(event, keys);
+    const data = openedData(event, keys);
     // Only events of the user's stream are handed over, and each was checked against its definition before it was stored.
     then = evolveUser(then, { type: event.type, data } as unknown as UserEvent, event);
   }

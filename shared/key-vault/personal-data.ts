@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata, SealedText } from '../../schemas/events/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
@@ -6,12 +5,13 @@ import type { EventSealing } from '../event-store/event-sealing.ts';
 import type { EventStore, EventToAppend, StoredEvent } from '../event-store/event-store.ts';
 import { digestOf } from '../primitives/canonical-json.ts';
 import type { Clock } from '../primitives/clock.ts';
+import { someRandomBytes } from '../primitives/random-bytes.ts';
 import type { KeyVault } from './key-vault.ts';
 import { sealedIn } from './sealed-before.ts';
 import {
   collectSealed,
   open,
-  openedMembers,
+  openedData,
   openedValue,
   seal,
   sealedOf,
@@ -72,7 +72,7 @@ export class PersonalData implements EventSealing {
     return openedValue(value, await this.keysOf(value));
   }
 
-  /** Returns events with their personal members and salts in the clear, the others as they are. */
+  /** Returns events with their personal members in the clear, the others as they are. Salts stay sealed: only a proof needs them. */
   async open(events: readonly StoredEvent[]): Promise<StoredEvent[]> {
     const kids = new Set<string>();
     const withSealed = new Set<StoredEvent>();
@@ -84,7 +84,7 @@ export class PersonalData implements EventSealing {
     }
     if (kids.size === 0) return [...events];
     const keys = await this.keys.open(kids);
-    return events.map((event) => (withSealed.has(event) ? openedEvent(event, keys) : event));
+    return events.map((event) => (withSealed.has(event) ? new OpenedEvent(event, openedData(event, keys)) : event));
   }
 
   /** Returns the keys of the sealed texts in a value, for another thread that opens them. */
@@ -95,12 +95,7 @@ export class PersonalData implements EventSealing {
   }
 }
 
-const openedEvent = (event: StoredEvent, keys: DataKeys): StoredEvent => {
-  const { data, metadata } = openedMembers(event, keys);
-  return new OpenedEvent(event, data, metadata);
-};
-
-/** A stored event, but for what was opened. */
+/** A stored event whose data was opened. */
 class OpenedEvent implements StoredEvent {
   readonly stream: string;
   readonly revision: number;
@@ -110,11 +105,11 @@ class OpenedEvent implements StoredEvent {
   readonly schemaVersion: number;
   readonly time: number;
   readonly dataText: string;
+  readonly metadata: EventMetadata;
 
   constructor(
     stored: StoredEvent,
     readonly data: JsonObject,
-    readonly metadata: EventMetadata,
   ) {
     this.stream = stored.stream;
     this.revision = stored.revision;
@@ -124,10 +119,11 @@ class OpenedEvent implements StoredEvent {
     this.schemaVersion = stored.schemaVersion;
     this.time = stored.time;
     this.dataText = stored.dataText;
+    this.metadata = stored.metadata;
   }
 }
 
-const aSalt = (): string => randomBytes(SALT_BYTES).toString('hex');
+const aSalt = (): string => someRandomBytes(SALT_BYTES).toString('hex');
 
 const withDigest = ({ metadata, data }: EventToAppend, key: Uint8Array, kid: string): EventMetadata => {
   const salt = aSalt();

@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventDefinition, SealedText } from '../../schemas/events/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
+import { someRandomBytes } from '../primitives/random-bytes.ts';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -10,12 +11,8 @@ const TAG_BYTES = 16;
 /** Data keys by id; `undefined` where the key was destroyed. */
 export type DataKeys = ReadonlyMap<string, Uint8Array | undefined>;
 
-/** What of an event may be sealed. */
-type Sealed = Pick<StoredEvent, 'type' | 'data' | 'metadata'>;
-
-const NOTHING_SEALED = { personal: [], isAudited: false };
-const definitionOf = ({ type }: { type: string }): Pick<EventDefinition, 'personal' | 'isAudited'> =>
-  Object.hasOwn(eventCatalogue, type) ? eventCatalogue[type as EventType] : NOTHING_SEALED;
+const personalMembersOf = ({ type }: Pick<StoredEvent, 'type'>): EventDefinition['personal'] =>
+  Object.hasOwn(eventCatalogue, type) ? eventCatalogue[type as EventType].personal : [];
 
 export const isSealed = (value: unknown): value is SealedText =>
   typeof value === 'object' && value !== null && 'enc' in value && 'kid' in value;
@@ -27,25 +24,25 @@ export const collectSealed = (value: unknown, found: SealedText[]): void => {
     for (const one of Object.values(value)) collectSealed(one, found);
 };
 
-/** Returns the sealed texts of an event. Of other events, such as those of chains, neither data nor metadata is parsed. */
-export const sealedOf = (event: Sealed): SealedText[] => {
+/** Returns the sealed texts in the data of an event. Of events without personal members the data is not parsed. */
+export const sealedOf = (event: Pick<StoredEvent, 'type' | 'data'>): SealedText[] => {
   const found: SealedText[] = [];
-  const { personal, isAudited } = definitionOf(event);
-  for (const member of personal) collectSealed(event.data[member], found);
-  if (isAudited) collectSealed(event.metadata.salt, found);
+  for (const member of personalMembersOf(event)) collectSealed(event.data[member], found);
   return found;
 };
 
-/** Returns the data and metadata of an event with its sealed texts in the clear. */
-export const openedMembers = (event: Sealed, keys: DataKeys): Pick<StoredEvent, 'data' | 'metadata'> => {
+/** Returns the data of an event with its sealed texts in the clear. */
+export const openedData = (event: Pick<StoredEvent, 'type' | 'data'>, keys: DataKeys): JsonObject => {
   const data: JsonObject = { ...event.data };
-  for (const member of definitionOf(event).personal) {
+  for (const member of personalMembersOf(event)) {
     if (data[member] !== undefined) data[member] = openedValue(data[member], keys);
   }
-  const { salt } = event.metadata;
-  const metadata = isSealed(salt) ? { ...event.metadata, salt: open(keys.get(salt.kid), salt.enc) } : event.metadata;
-  return { data, metadata };
+  return data;
 };
+
+/** Returns the salt of an event's digest; `null` where nobody knows it any more. */
+export const openedSalt = ({ metadata: { salt } }: Pick<StoredEvent, 'metadata'>, keys: DataKeys): string | null =>
+  isSealed(salt) ? open(keys.get(salt.kid), salt.enc) : null;
 
 /** Returns a value with every sealed text in it opened, at any depth. */
 export const openedValue = (value: JsonValue, keys: DataKeys): JsonValue =>
@@ -70,7 +67,7 @@ const mapTexts = <Meant extends JsonValue>(
 };
 
 export const seal = (key: Uint8Array, kid: string, text: string): SealedText => {
-  const iv = randomBytes(IV_BYTES);
+  const iv = someRandomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv);
   const bytes = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   return { enc: bytes.toString('base64url'), kid };

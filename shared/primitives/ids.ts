@@ -1,4 +1,5 @@
-import { hash, randomFillSync, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import { someRandomBytes } from './random-bytes.ts';
 
 /** Ids and randomness as arguments. */
 export interface Ids {
@@ -14,22 +15,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 export const encodeToken = (bytes: Uint8Array, length: number): string =>
   Array.from(bytes.subarray(0, length), (byte) => ALPHABET[byte & 31]).join('');
 
-/** Bytes of the CSPRNG that were not given out yet: asking it takes far longer than a few bytes do. */
-const pool = Buffer.alloc(4_096);
-let given = pool.length;
-
-const random = (count: number): Uint8Array => {
-  if (count > pool.length - given) {
-    randomFillSync(pool);
-    given = 0;
-  }
-  given += count;
-  return pool.subarray(given - count, given);
-};
-
 export const systemIds: Ids = {
   uuid: () => randomUUID(),
-  token: (length) => encodeToken(random(length), length),
+  token: (length) => encodeToken(someRandomBytes(length), length),
 };
 
 export const sha256 = (text: string | Uint8Array): string => hash('sha256', text);

@@ -1,5 +1,3 @@
-import { digitsOf } from './abi-encoding.ts';
-
 /** What the forks of chains differ in, as far as a bundle meets it. */
 export interface ForkRules {
   /** What a transaction pays at least for each token of its data (EIP-7623); 0 before Prague. */
@@ -29,7 +27,7 @@ export const TRANSACTION_DATA_BYTES_MAX = 130_000;
 const TRANSACTION_GAS = 21_000n;
 const TOKEN_GAS = 4n;
 /** Of a byte that is not zero; a zero byte is one token (EIP-7623). */
-const TOKENS_OF_BYTE = 4n;
+const TOKENS_OF_BYTE = 4;
 
 /** The gas that a transaction pays for itself and its data, whatever it does. */
 export interface DataGas {
@@ -52,8 +50,8 @@ export const transactionGasMax = (head: { gasLimit: bigint }, rules: Pick<ForkRu
     : head.gasLimit;
 
 const tokensOf = (data: string): bigint => {
-  const bytes = Buffer.from(digitsOf(data), 'hex');
-  let zeros = 0n;
-  for (const byte of bytes) if (byte === 0) zeros += 1n;
-  return zeros + (BigInt(bytes.length) - zeros) * TOKENS_OF_BYTE;
+  const bytes = Buffer.from(data.slice(2), 'hex');
+  let zeros = 0;
+  for (const byte of bytes) if (byte === 0) zeros += 1;
+  return BigInt(zeros + (bytes.length - zeros) * TOKENS_OF_BYTE);
 };

@@ -10,12 +10,12 @@ import type { Draft } from './operation-drafts.ts';
  * @throws Refusal insufficient_funds
  */
 export const requireFunds = ({ state, nonces, operation, valueWei }: Draft): void => {
+  if (operation.paymaster && valueWei === 0n) return;
   const unfinished = nonces.transactions.filter(({ status }) => status === 'submitted');
   const gasWei = sum(unfinished.map(gasOf)) + (operation.paymaster ? 0n : maxCostOf(operation));
   const fromBalance = gasWei > state.depositWei ? gasWei - state.depositWei : 0n;
   const missing = valueWei + sum(unfinished.map(valueOf)) + fromBalance - state.wei;
-  const needsNothing = operation.paymaster !== undefined && valueWei === 0n;
-  if (missing <= 0n || needsNothing) return;
+  if (missing <= 0n) return;
   throw new Refusal(
     'insufficient_funds',
     `the account ${operation.sender} lacks ${String(missing)} wei: send it some`,
