@@ -18,6 +18,7 @@ import {
 } from './event-store.ts';
 import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
 import { ForgottenEvents } from './forgotten-events.sqlite.ts';
+import { NewestEvents } from './newest-events.sqlite.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
 import { subscribeByReading } from './subscription.ts';
 
@@ -50,6 +51,7 @@ export class SqliteEventStore implements EventStore {
   private readonly places: StatementSync;
   private readonly forget: StatementSync;
   private readonly forgottenEvents: ForgottenEvents;
+  private readonly newestEvents: NewestEvents;
   private readonly reads: GroupedReads;
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
@@ -91,7 +93,13 @@ export class SqliteEventStore implements EventStore {
     );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
     this.reads = new GroupedReads(this.database);
-    this.forgottenEvents = new ForgottenEvents(this.database, clock, () => this.newest());
+    this.newestEvents = new NewestEvents(this.database);
+    this.forgottenEvents = new ForgottenEvents(this.database, clock, {
+      newest: () => this.newest(),
+      onForgotten: () => {
+        this.newestEvents.forgetAll();
+      },
+    });
   }
 
   append(
@@ -119,16 +127,23 @@ export class SqliteEventStore implements EventStore {
     const isForwards = direction === 'forwards';
     const first = from ?? (isForwards ? 0 : Number.MAX_SAFE_INTEGER);
     const wanted = limit < 0 ? Infinity : limit;
+    const newest = isForwards && wanted > 0 ? this.newestEvents.find(stream, first) : undefined;
+    if (newest) return [newest];
     const events: StoredEvent[] = [];
-    const take = (row: unknown) => {
-      const inRow = this.written.toEvents(row);
-      for (const event of isForwards ? inRow : inRow.toReversed())
-        if (isForwards ? event.revision >= first : event.revision <= first) events.push(event);
-      return inRow.length;
-    };
-    const isEnough = () => events.length >= wanted;
     const statement = isForwards ? this.forwards : this.backwards;
-    await this.reads.each(statement, [stream, first, limit], { take, isEnough });
+    await this.reads.rows(statement, [stream, first, limit], (rows) => {
+      let count = 0;
+      for (const row of rows) {
+        const inRow = this.written.toEvents(row);
+        for (const event of isForwards ? inRow : inRow.toReversed())
+          if (isForwards ? event.revision >= first : event.revision <= first) events.push(event);
+        count += inRow.length;
+        if (events.length >= wanted) return count;
+      }
+      const last = events.at(-1);
+      if (isForwards && last) this.newestEvents.keep(last);
+      return count;
+    });
     if (isPermanent(stream)) this.requireGapless(events, isForwards ? 1 : -1);
     return events.slice(0, wanted);
   }
@@ -160,6 +175,7 @@ export class SqliteEventStore implements EventStore {
   close(): Promise<void> {
     this.closed = true;
     this.forgottenEvents.close();
+    this.newestEvents.forgetAll();
     this.reads.close();
     if (this.pending.length > 0) void this.flush();
     this.database.close();
@@ -254,6 +270,7 @@ export class SqliteEventStore implements EventStore {
         this.findRepeat(stream, expectedRevision, events) ?? new WrongExpectedRevision(stream, expectedRevision, actual)
       );
     }
+    this.newestEvents.forget(stream);
     const forgetAt = keep && 'seconds' in keep ? this.clock.now() + keep.seconds * 1_000 : undefined;
     const mayBatch = keep === undefined && !this.retention.has(stream) && isPermanent(stream);
     const appended = this.written.write({ stream, after: actual, events, mayBatch }, (position) => {

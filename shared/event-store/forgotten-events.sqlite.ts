@@ -17,11 +17,11 @@ export class ForgottenEvents {
   private timer: NodeJS.Timeout;
   private isClosed = false;
 
-  /** @param newest returns the position of the newest event */
+  /** @param store `newest` returns the position of the newest event; `onForgotten` is called when events were deleted */
   constructor(
     private readonly database: SqliteDatabase,
     private readonly clock: Clock,
-    private readonly newest: () => number,
+    private readonly store: { newest: () => number; onForgotten: () => void },
   ) {
     database.setUp(() => {
       database.exec(`
@@ -63,7 +63,7 @@ export class ForgottenEvents {
   /** The newest event of the store stays until there is a newer one: its position must not be given again. */
   private async forgetDue(): Promise<number> {
     try {
-      const due = this.due.all(this.clock.now(), this.newest(), FORGET_EVENTS_MAX);
+      const due = this.due.all(this.clock.now(), this.store.newest(), FORGET_EVENTS_MAX);
       if (due.length === 0) return 0;
       await this.database.transaction(() => {
         for (const { at = null, position = null, crc } of due) {
@@ -76,6 +76,7 @@ export class ForgottenEvents {
           this.deleteEvent.run(position);
           this.remove.run(at, position);
         }
+        this.store.onForgotten();
       });
       return due.length;
     } catch {

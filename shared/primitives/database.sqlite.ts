@@ -68,7 +68,7 @@ export class SqliteDatabase {
       this.requireWhole();
     });
     this.dataVersion = this.connection.prepare('PRAGMA data_version');
-    this.seenVersion = this.readVersion();
+    this.seenVersion = this.foreignVersion;
     this.setBusyTimeout(WAIT_TO_READ_MS);
     this.otherThreads = new BroadcastChannel(`annals ${resolve(file)}`);
     this.otherThreads.onmessage = () => {
@@ -78,6 +78,11 @@ export class SqliteDatabase {
     this.poll = setInterval(() => {
       this.noticeForeignCommits();
     }, FOREIGN_COMMIT_POLL_MS).unref();
+  }
+
+  /** Another number whenever another connection has committed: of another process, or another thread. */
+  get foreignVersion(): number {
+    return this.dataVersion.get()?.['data_version'] as number;
   }
 
   exec(sql: string): void {
@@ -257,13 +262,9 @@ export class SqliteDatabase {
     if (this.connection.isOpen) this.connection.exec(`PRAGMA busy_timeout = ${String(timeMs)}`);
   }
 
-  private readVersion(): number {
-    return this.dataVersion.get()?.['data_version'] as number;
-  }
-
   private noticeForeignCommits(): void {
     if (!this.changed.isAwaited) return;
-    const version = this.readVersion();
+    const version = this.foreignVersion;
     if (version === this.seenVersion) return;
     this.seenVersion = version;
     this.changed.ring();

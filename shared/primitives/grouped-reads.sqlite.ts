@@ -32,18 +32,14 @@ export class GroupedReads {
     return rows;
   }
 
-  /** Gives row after row, until it is enough. `take` returns for how many rows one counts. */
-  each(
+  /** Gives the rows to `read`, which returns as how many they count. */
+  rows(
     statement: StatementSync,
     parameters: readonly SQLInputValue[],
-    { take, isEnough }: { take: (row: Row) => number; isEnough: () => boolean },
+    read: (rows: Iterable<Row>) => number,
   ): Promise<void> {
     return this.add((resolve: () => void) => {
-      let count = 0;
-      for (const row of statement.iterate(...parameters)) {
-        count += take(row);
-        if (isEnough()) break;
-      }
+      const count = read(statement.iterate(...parameters));
       resolve();
       return count;
     });

@@ -5,21 +5,21 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
  * than a read.
  */
 export const guarded = (statement: StatementSync, explained: (error: unknown) => unknown): StatementSync => {
-  const attempt = <Result>(work: () => Result): Result => {
-    try {
-      return work();
-    } catch (error) {
-      throw explained(error);
-    }
-  };
-  const all = statement.all.bind(statement);
-  const get = statement.get.bind(statement);
-  const run = statement.run.bind(statement);
+  // This is where all reads and writes pass: a function called within it would take as long as a small read.
+  const attempting =
+    <Result>(work: (...parameters: SQLInputValue[]) => Result) =>
+    (...parameters: SQLInputValue[]): Result => {
+      try {
+        return work(...parameters);
+      } catch (error) {
+        throw explained(error);
+      }
+    };
   const iterate = statement.iterate.bind(statement);
   return Object.assign(statement, {
-    all: (...parameters: SQLInputValue[]) => attempt(() => all(...parameters)),
-    get: (...parameters: SQLInputValue[]) => attempt(() => get(...parameters)),
-    run: (...parameters: SQLInputValue[]) => attempt(() => run(...parameters)),
+    all: attempting(statement.all.bind(statement)),
+    get: attempting(statement.get.bind(statement)),
+    run: attempting(statement.run.bind(statement)),
     *iterate(...parameters: SQLInputValue[]) {
       try {
         yield* iterate(...parameters);
