@@ -1,4 +1,4 @@
-import { parkedTopics, topics } from '../../../schemas/topics.ts';
+import { parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import { MessageRefused, type MessageBus, type MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
@@ -24,7 +24,8 @@ interface Unpublishable {
 export class BatchPublisher {
   constructor(
     private readonly messageBus: MessageBus,
-    private readonly macs: MessageMacs,
+    /** Without them messages are not signed: nobody else can write to the bus. */
+    private readonly macs: MessageMacs | undefined,
     private readonly logger: Logger,
   ) {}
 
@@ -56,7 +57,7 @@ export class BatchPublisher {
     signal: AbortSignal,
   ): Promise<MessageToPublish | undefined> {
     try {
-      return this.macs.sign(topics[topic], toCloudEvent(event, keyOf(event)));
+      return this.signed(topics[topic], toCloudEvent(event, keyOf(event)));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       // The key could not be told from the event: its stream stands in for it.
@@ -86,7 +87,7 @@ export class BatchPublisher {
   }
 
   private async park(topic: TopicName, { event, key, reason }: Unpublishable, signal: AbortSignal): Promise<void> {
-    const parked = this.macs.sign(parkedTopics[topic], toParked(event, key, reason));
+    const parked = this.signed(parkedTopics[topic], toParked(event, key, reason));
     this.logger.error(
       { eventId: event.id, position: event.position, topic: parkedTopics[topic].name, reason },
       'an event cannot be published and is parked',
@@ -96,8 +97,12 @@ export class BatchPublisher {
     } catch (error) {
       if (!(error instanceof MessageRefused)) throw error;
       // Too large to be parked with its data; the headers name the event.
-      const headed = this.macs.sign(parkedTopics[topic], { ...parked, value: null });
+      const headed = this.signed(parkedTopics[topic], { ...parked, value: null });
       await this.messageBus.publish(parkedTopics[topic], [headed], signal);
     }
+  }
+
+  private signed(topic: Topic, message: MessageToPublish): MessageToPublish {
+    return this.macs?.sign(topic, message) ?? message;
   }
 }

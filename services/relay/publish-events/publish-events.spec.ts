@@ -5,6 +5,7 @@ import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/to
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
+import { signedFrom } from '../../../shared/message-bus/genuine/signed-from.ts';
 import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
@@ -27,10 +28,10 @@ const streams: Partial<Record<keyof typeof eventExamples, string>> = {
   ChainEventReverted: `chain-2484-${contract}`,
 };
 
-const aSystem = async () => {
+const aSystem = async (messageBus = new MemoryMessageBus()) => {
   const system = {
     eventStore: new MemoryEventStore(),
-    messageBus: new MemoryMessageBus(),
+    messageBus,
     readStore: new MemoryReadStore(),
     edgeKey,
     logger: pino({ level: 'silent' }),
@@ -113,6 +114,19 @@ describe('relay', () => {
       ce_correlationid: 'request-1',
       ce_annalsmac: expect.stringMatching(/^[\w-]{22}$/),
     });
+  });
+
+  it('signs nothing where nobody else can write, and begins to once somebody can', async () => {
+    const embedded = await aSystem(new MemoryMessageBus(undefined, true));
+    await appendExamples(embedded);
+    await relayAll(embedded);
+    const messages = await published(embedded, topics.chainEvents);
+    expect(messages).not.toHaveLength(0);
+    for (const { headers } of messages) expect(headers).not.toHaveProperty('ce_annalsmac');
+    const onBroker = { ...embedded, messageBus: new MemoryMessageBus() };
+    await relayAll(onBroker);
+    const { position } = (await signedFrom(onBroker, topics.chainEvents)) ?? {};
+    expect(position).toBe(await embedded.eventStore.head());
   });
 
   it('publishes the id of the event that caused one, and its trace', async () => {

@@ -43,10 +43,11 @@ export const relayLoop = ({
     logger,
     run: async (signal, reportRunning) => {
       await untilAborted(messageBus.createTopics(allTopics), signal);
-      const publisher = new BatchPublisher(messageBus, new MessageMacs(edgeKey), logger);
+      const macs = messageBus.isPrivate ? undefined : new MessageMacs(edgeKey);
+      const publisher = new BatchPublisher(messageBus, macs, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
-      await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, after), signal);
+      if (macs) await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, after), signal);
       const stopSignal = AbortSignal.any([signal, checkpoint.failed]);
       try {
         for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, stopSignal)) {
