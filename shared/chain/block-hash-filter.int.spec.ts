@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode } from '../testing/json-rpc-node.ts';
 import { hex, RpcError, toWireLog } from '../testing/wire-forms.ts';
-import { BLOOM_OF_EVERYTHING } from './bloom.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import type { BlockHeader } from './chain-reader.ts';
@@ -99,6 +99,27 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     expect(askedForLogs()).toBe(before + 1);
   });
 
+  it('has not shown that it takes hashes where its logs came by number', async () => {
+    await reader.head();
+    refusing('Internal error', -32_603);
+    expect(await dataOf()).toEqual([1, 2]);
+    given(() => []);
+    block = { ...block, logsBloom: BLOOM_OF_EVERYTHING };
+    expect(await dataOf()).toEqual([1, 2]);
+  });
+
+  it('has to show it again after it failed, since another node may answer at its address', async () => {
+    await reader.head();
+    expect(await dataOf()).toEqual([1, 2]);
+    node.lie = () => {
+      throw new RpcError('Internal error', { code: -32_603 });
+    };
+    await expect(dataOf()).rejects.toThrow('Internal error');
+    given(() => []);
+    block = { ...block, logsBloom: BLOOM_OF_EVERYTHING };
+    expect(await dataOf()).toEqual([1, 2]);
+  });
+
   it('gives none by its number once another block has that number', async () => {
     refusing('unsupported filter: blockHash');
     expect(await dataOf()).toEqual([1, 2]);
@@ -126,6 +147,22 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     const [header] = await reader.headersByNumber([block.number]);
     expect(header && (await reader.logsOfBlock(header, FILTER))).toHaveLength(2);
     expect((await reader.head()).number).toBe(2);
+  });
+
+  it('has empty blooms of blocks that used gas, whose logs are read all the same', async () => {
+    const withBloom = (gasUsed: string) => {
+      node.lie = (method, truth) =>
+        method.startsWith('eth_getBlockBy') ? { ...(truth as object), logsBloom: BLOOM_OF_NOTHING, gasUsed } : truth;
+    };
+    withBloom('0x5208');
+    expect((await reader.head()).logsBloom).toBe(BLOOM_OF_EVERYTHING);
+    const [header] = await reader.headersByNumber([block.number]);
+    if (!header) throw new Error('there is a block');
+    expect(await reader.logsOfBlock(header, FILTER)).toHaveLength(2);
+    expect(await reader.logsOfBlock(header, { addresses: [`0x${'b2'.repeat(20)}`], topics: [] })).toEqual([]);
+    expect(askedForLogs()).toBe(2);
+    withBloom('0x0');
+    expect((await reader.head()).logsBloom).toBe(BLOOM_OF_NOTHING);
   });
 
   it('has forms of its own, and its answers are read', async () => {

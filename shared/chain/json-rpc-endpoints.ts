@@ -217,10 +217,11 @@ export class JsonRpcEndpoints {
   }
 }
 
-/** Others are asked first from now on, and then again which chain it serves. */
+/** Others are asked first from now on. Then another node may answer at the same address: what was shown of the last one is forgotten. */
 const setAside = (state: EndpointState): void => {
   state.health.failed(performance.now());
   state.isOfChain = false;
+  if (state.endpoint.takesBlockHash) state.endpoint.takesBlockHash = undefined;
 };
 
 /** An answer may be `undefined`. */

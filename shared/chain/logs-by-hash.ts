@@ -15,28 +15,31 @@ export interface LogsByHash {
 }
 
 /**
- * `eth_getLogs` of a block by its hash. Not every node takes one: some refuse it, and some answer with other blocks. Those are asked
- * for the block's number, and in the same batch for the header of that number, which must be this block's.
+ * `eth_getLogs` of a block by its hash. Not every node takes one: some refuse it, some answer with other blocks, and some with an
+ * empty list. Those are asked for the block's number, and in the same batch for the header of that number, which must be this block's.
  */
 export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
-  if (endpoint.takesBlockHash === false) return logsByNumber(endpoint, block, filter);
-  const found = await askByHash(endpoint, block, filter);
-  if (found.logs.length > 0) {
-    // A node that ignores the hash may answer with its newest block.
-    if (block.number < (endpoint.head?.number ?? 0)) endpoint.takesBlockHash ??= true;
-    return found;
-  }
-  if (endpoint.takesBlockHash) return found;
-  // It may have ignored the hash, and answered with a block without logs.
+  const found = endpoint.takesBlockHash === false ? undefined : await askByHash(endpoint, block, filter);
+  if (found && (found.logs.length > 0 || endpoint.takesBlockHash)) return found;
   const byNumber = await logsByNumber(endpoint, block, filter);
+  // It ignored the hash, and answered with a block that has no logs.
   if (byNumber.logs.length > 0) endpoint.takesBlockHash = false;
   return byNumber;
 };
 
-const askByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
+/** @returns `undefined` if it has to be asked by number */
+const askByHash = async (
+  endpoint: JsonRpcEndpoint,
+  block: Block,
+  filter: LogFilter,
+): Promise<LogsByHash | undefined> => {
   try {
     const { answers } = await askLogs(endpoint, block, filter);
-    return checked(answers, block, filter);
+    const found = checked(answers, block, filter);
+    // A node that ignores the hash may answer with its newest block: logs of that one prove nothing.
+    const isOlder = block.number < (endpoint.head?.number ?? 0);
+    if (found.logs.length > 0 && isOlder) endpoint.takesBlockHash ??= true;
+    return found;
   } catch (error) {
     const isOther = error instanceof OtherBlocks;
     if (!isOther && !(error instanceof NoAnswer && error.why.kind === 'other')) throw error;
@@ -61,7 +64,7 @@ export const expectedLogs = async (
   try {
     const { logs } = await logsByHash(endpoint, block, ANY);
     if (isExpected(logs)) return logs;
-    if (!endpoint.takesBlockHash) return undefined;
+    if (endpoint.takesBlockHash === false) return undefined;
     const byNumber = await logsByNumber(endpoint, block, ANY);
     if (!isExpected(byNumber.logs)) return undefined;
     endpoint.takesBlockHash = false;
@@ -80,8 +83,9 @@ const OF_PARAMETERS = /hash|param|argument|filter|field|support/i;
 const logsByNumber = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
   const range = { from: block.number, to: block.number };
   const { answers, others } = await askLogs(endpoint, range, filter, [blockByNumber(block.number)]);
-  if (headerOfNumber(others[0], block.number)?.hash !== block.hash)
-    throw new InvalidAnswer('it has another block of that number');
+  const header = headerOfNumber(others[0], block.number);
+  if (!header) throw new InvalidAnswer('it does not have that block yet');
+  if (header.hash !== block.hash) throw new InvalidAnswer('it has another block of that number');
   return checked(answers, block, filter);
 };
 

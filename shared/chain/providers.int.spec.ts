@@ -6,7 +6,7 @@ import { RpcError } from '../testing/wire-forms.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
+import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';
 import { startStopwatch } from '../testing/stopwatch.ts';
 
 const CHAIN_ID = 2484;
@@ -278,18 +278,13 @@ describe('a chain reader with one provider', () => {
     expect(await reader.head()).toEqual(chain.tip);
   });
 
-  /** Reads logs of a block that is not its newest one. */
-  const showThatItTakesHashes = async (block: BlockHeader) => {
-    await reader.head();
-    expect(await reader.logsOfBlock(block, { addresses: [], topics: [] })).not.toHaveLength(0);
-    node.asked.length = 0;
-  };
-
   it('accepts that no log passes the filter when the logs of the block account for its bloom', async () => {
     const filter = { addresses: [ADDRESS], topics: [] };
     const header = chain.mine([{ ...aLog(1), topics: [OTHER_HASH] }]);
     chain.mine([]);
-    await showThatItTakesHashes(header);
+    await reader.head();
+    expect(await reader.logsOfBlock(header, { addresses: [], topics: [] })).toHaveLength(1);
+    node.asked.length = 0;
     // The filter names another address and topic whose bits are set, as happens now and then in every bloom.
     node.lie = changing('eth_getLogs', (logs, [asked]) => ((asked as { address?: unknown }).address ? [] : logs));
     expect(await reader.logsOfBlock(header, { addresses: [OTHER_ADDRESS, ADDRESS], topics: [TOPIC] })).toEqual([]);
@@ -297,19 +292,6 @@ describe('a chain reader with one provider', () => {
     // The provider's filter fails, but it returns all logs of the block.
     expect(await reader.logsOfBlock(header, filter)).toMatchObject([{ data: aLog(1).data }]);
     expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(3);
-  });
-
-  it('queries the logs of blocks with gas used and an empty bloom, and accepts that there are none', async () => {
-    node.lie = eachHeader((header) => ({ ...header, logsBloom: BLOOM_OF_NOTHING, gasUsed: '0x5208' }));
-    const header = there((await reader.headersByNumber([1]))[0]);
-    expect(header.logsBloom).toBe(BLOOM_OF_EVERYTHING);
-    chain.mine([]);
-    await reader.head();
-    expect(await reader.logsOfBlock(header, FILTER)).toHaveLength(1);
-    expect(await reader.logsOfBlock(header, { addresses: [OTHER_ADDRESS], topics: [] })).toEqual([]);
-    expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(2);
-    node.lie = eachHeader((truth) => ({ ...truth, logsBloom: BLOOM_OF_NOTHING, gasUsed: '0x0' }));
-    expect((await reader.head()).logsBloom).toBe(BLOOM_OF_NOTHING);
   });
 
   it('throws RangeTooLarge when the provider reports it, or its answer is too large', async () => {

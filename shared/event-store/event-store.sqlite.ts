@@ -133,15 +133,18 @@ export class SqliteEventStore implements EventStore {
     const statement = isForwards ? this.forwards : this.backwards;
     await this.reads.rows(statement, [stream, first, limit], (rows) => {
       let count = 0;
+      // The text of an event out of many holds on to that of all of them.
+      let isBatch = false;
       for (const row of rows) {
         const inRow = this.written.toEvents(row);
+        isBatch = inRow.length > 1;
         for (const event of isForwards ? inRow : inRow.toReversed())
           if (isForwards ? event.revision >= first : event.revision <= first) events.push(event);
         count += inRow.length;
         if (events.length >= wanted) return count;
       }
       const last = events.at(-1);
-      if (isForwards && last) this.newestEvents.keep(last);
+      if (isForwards && last && !isBatch) this.newestEvents.keep(last);
       return count;
     });
     if (isPermanent(stream)) this.requireGapless(events, isForwards ? 1 : -1);

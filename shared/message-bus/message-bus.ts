@@ -52,7 +52,7 @@ export class TopicReplaced extends Error {
 }
 
 export interface MessageBus {
-  /** Whether nobody but the process that opened it can write to it. Whoever reads another one has to expect forged messages. */
+  /** Whether only our own processes can write to it. Messages of any other bus may be forged. */
   readonly isPrivate: boolean;
   /**
    * Creates the topics that do not exist.

@@ -67,7 +67,7 @@ export class SqliteDatabase {
       this.configure(options);
       this.requireWhole();
     });
-    this.dataVersion = this.connection.prepare('PRAGMA data_version');
+    this.dataVersion = this.prepare('PRAGMA data_version');
     this.seenVersion = this.foreignVersion;
     this.setBusyTimeout(WAIT_TO_READ_MS);
     this.otherThreads = new BroadcastChannel(`annals ${resolve(file)}`);
@@ -80,7 +80,7 @@ export class SqliteDatabase {
     }, FOREIGN_COMMIT_POLL_MS).unref();
   }
 
-  /** Another number whenever another connection has committed: of another process, or another thread. */
+  /** Changes whenever another connection commits, also one of this process. */
   get foreignVersion(): number {
     return this.dataVersion.get()?.['data_version'] as number;
   }

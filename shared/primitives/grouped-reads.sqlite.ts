@@ -32,7 +32,7 @@ export class GroupedReads {
     return rows;
   }
 
-  /** Gives the rows to `read`, which returns as how many they count. */
+  /** Gives the rows to `read`, which returns how many events it took: so many count towards `ROWS_MAX`. */
   rows(
     statement: StatementSync,
     parameters: readonly SQLInputValue[],

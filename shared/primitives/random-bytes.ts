@@ -6,6 +6,7 @@ let given = pool.length;
 
 /** Returns some bytes of a CSPRNG, at most 4,096. */
 export const someRandomBytes = (count: number): Buffer => {
+  if (count > pool.length) throw new RangeError(`${String(count)} random bytes are more than the pool has`);
   if (count > pool.length - given) {
     randomFillSync(pool);
     given = 0;

@@ -54,8 +54,8 @@ export const simulateKind = (
 const patienceMs = (seeds: readonly number[]): number => FIRST_PATIENCE_MS + seeds.length * PATIENCE_MS;
 
 /**
- * Says of each seed that failed why, and how it is run again. Ends before jest's patience does: what went on after that would slow
- * down the other specs of the process.
+ * Says of each seed that failed why, and how it is run again. Begins no seed once jest's patience is nearly over: what went on after
+ * that would slow down the other specs of the process.
  */
 const failuresOf = async (
   seeds: readonly number[],
@@ -63,7 +63,7 @@ const failuresOf = async (
   command: string,
 ): Promise<string> => {
   const failed: string[] = [];
-  const endsAt = performance.now() + seeds.length * PATIENCE_MS;
+  const endsAt = performance.now() + FIRST_PATIENCE_MS / 2 + seeds.length * PATIENCE_MS;
   for (const seed of seeds) {
     if (performance.now() > endsAt) {
       failed.push(`SEED=${String(seed)} and all after it were not run: the seeds before it took too long`);

@@ -4,11 +4,10 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { setAside, takeUp, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
 import type { Range } from '../domain/coverage.ts';
 import type { FollowedChain } from './followed-chain.ts';
+import { PlaceMoves, type Placed } from './place-moves.ts';
 import { hasUnconfirmed, isIdle } from './ranges-to-read.ts';
 import type { SyncSteps } from './store-changes/chain-writer.ts';
 
-/** How many watches change places in one commit. */
-const MOVES_MAX = 500;
 /** Those that failed change places with others that failed, too, but seldom: each change is stored. */
 const ROTATION_MS = 30_000;
 const ROTATED_AT_ONCE = 10;
@@ -21,13 +20,6 @@ export interface KnownRanges {
 }
 
 type Entry = readonly [watchId: string, ranges: readonly Range[]];
-
-interface Placed {
-  watchId: string;
-  app: string;
-  ranges: readonly Range[];
-  isFailing: boolean;
-}
 
 /**
  * Decides which ranges have a place in the progress, and which are set aside: those of stopped watches, and those that wait for
@@ -58,7 +50,7 @@ export class Places {
     const placed = Array.from(Map.groupBy(progress.backfills, ({ watchId }) => watchId));
     const isStopped = ([id, ranges]: Entry) => isIdle(id, ranges, progress, chain);
     const idle = placed.filter(isStopped).map(([id]) => id);
-    const moves = new Moves(
+    const moves = new PlaceMoves(
       placed.filter((one) => !isStopped(one)).map((one) => this.placed(one)),
       chain.rangesMax,
       ({ ranges }) => !ranges.some((range) => this.known.isReading(range)) && !hasUnconfirmed(ranges, progress, chain),
@@ -70,10 +62,8 @@ export class Places {
       .map((one) => this.placed(one));
     moves.giveUpSurplus();
     moves.takeFairly(waiting.filter(({ isFailing }) => !isFailing));
-    const rotates = this.takeFailed(
-      moves,
-      waiting.filter(({ isFailing }) => isFailing),
-    );
+    const failed = waiting.filter(({ isFailing }) => isFailing);
+    const rotates = moves.takeFailed(failed, this.clock.elapsed() >= this.rotatesAt ? ROTATED_AT_ONCE : 0);
     const outgoing = [...idle, ...moves.out];
     if (outgoing.length + moves.in.length === 0) return { rotates };
     return { transition: (now) => takeUp(moves.in)(setAside(outgoing)(now)), rotates };
@@ -91,97 +81,8 @@ export class Places {
     return new Map(urgent.map((one) => [one[0], this.placed(one)]));
   }
 
-  /** @returns whether some of them changed places with others that failed, too */
-  private takeFailed(moves: Moves, failed: readonly Placed[]): boolean {
-    let left = this.clock.elapsed() >= this.rotatesAt ? ROTATED_AT_ONCE : 0;
-    const most = left;
-    for (const one of failed) {
-      if (!moves.hasFree) {
-        if (left === 0 || !moves.giveUpFailed()) break;
-        left -= 1;
-      }
-      moves.take(one);
-    }
-    return left < most;
-  }
-
   private placed([watchId, ranges]: Entry): Placed {
     const app = appOfClaimant(this.chain.watches.now(watchId)?.claims[0] ?? '');
-    return { watchId, app, ranges, isFailing: ranges.some((range) => this.known.isFailing(range)) };
-  }
-}
-
-/** The watches that give up a place or take one, decided one by one. */
-class Moves {
-  readonly out: string[] = [];
-  readonly in: string[] = [];
-  private readonly byApp: Map<string, Placed[]>;
-  private free: number;
-
-  constructor(
-    placed: readonly Placed[],
-    rangesMax: number,
-    private readonly isMovable: (one: Placed) => boolean,
-  ) {
-    this.byApp = Map.groupBy(placed, ({ app }) => app);
-    this.free = rangesMax - placed.reduce((sum, { ranges }) => sum + ranges.length, 0);
-  }
-
-  get hasFree(): boolean {
-    return this.free > 0 && this.in.length < MOVES_MAX;
-  }
-
-  take(one: Placed): void {
-    this.in.push(one.watchId);
-    this.free -= one.ranges.length;
-    this.byApp.set(one.app, [...(this.byApp.get(one.app) ?? []), one]);
-  }
-
-  /** Those of the app that has the fewest places first, in their order, as long as there are places or somebody gives one up. */
-  takeFairly(waiting: readonly Placed[]): void {
-    const queues = Map.groupBy(waiting, ({ app }) => app);
-    while (this.in.length < MOVES_MAX && queues.size > 0) {
-      const [app, queue] = Array.from(queues).reduce((least, one) =>
-        this.of(one[0]) < this.of(least[0]) ? one : least,
-      );
-      if (!this.hasFree && !this.giveUpFailed() && !this.giveUpMore(this.of(app) + 1)) return;
-      const one = queue.shift();
-      if (one) this.take(one);
-      if (queue.length === 0) queues.delete(app);
-    }
-  }
-
-  /** There are too many: some fell behind at the head. */
-  giveUpSurplus(): void {
-    while (this.free < 0 && (this.giveUpFailed() || this.giveUpMore(0)));
-  }
-
-  /** One that failed gives its place up: of the app that has the most. */
-  giveUpFailed(): boolean {
-    return this.giveUp(0, ({ isFailing }) => isFailing);
-  }
-
-  /** An app that has more places than so many gives one up. */
-  private giveUpMore(places: number): boolean {
-    return this.giveUp(places, () => true);
-  }
-
-  private giveUp(moreThan: number, isMeant: (one: Placed) => boolean): boolean {
-    const most = Array.from(this.byApp).toSorted(([, left], [, right]) => right.length - left.length);
-    for (const [app, placed] of most) {
-      if (placed.length <= moreThan) return false;
-      const at = placed.findLastIndex((one) => isMeant(one) && !this.in.includes(one.watchId) && this.isMovable(one));
-      const one = placed[at];
-      if (!one) continue;
-      this.byApp.set(app, placed.toSpliced(at, 1));
-      this.out.push(one.watchId);
-      this.free += one.ranges.length;
-      return true;
-    }
-    return false;
-  }
-
-  private of(app: string): number {
-    return this.byApp.get(app)?.length ?? 0;
+    return { watchId, app, ranges, isFailing: ranges.every((range) => this.known.isFailing(range)) };
   }
 }

@@ -47,7 +47,9 @@ export const relayLoop = ({
       const publisher = new BatchPublisher(messageBus, macs, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
-      if (macs) await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, after), signal);
+      // What was published to the embedded bus says nothing about a broker: there everything is signed.
+      const unsigned = macs ? after : 0;
+      await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, unsigned), signal);
       const stopSignal = AbortSignal.any([signal, checkpoint.failed]);
       try {
         for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, stopSignal)) {

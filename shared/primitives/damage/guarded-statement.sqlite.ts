@@ -5,7 +5,7 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
  * than a read.
  */
 export const guarded = (statement: StatementSync, explained: (error: unknown) => unknown): StatementSync => {
-  // This is where all reads and writes pass: a function called within it would take as long as a small read.
+  // All reads and writes pass here: one more closure for each would take as long as a small read.
   const attempting =
     <Result>(work: (...parameters: SQLInputValue[]) => Result) =>
     (...parameters: SQLInputValue[]): Result => {
