@@ -25,7 +25,9 @@ const cloudEventHeaders = z.object({
   traceparent: z.string().optional(),
   ce_annalsmac: z
     .string()
-    .describe('the signature of the relay, for this service alone: base64url of 16 bytes; absent in older messages, and in the embedded bus')
+    .describe(
+      'the signature of the relay, for this service alone: base64url of 16 bytes; absent in older messages, and in the embedded bus',
+    )
     .optional(),
 });
 

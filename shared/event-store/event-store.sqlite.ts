@@ -16,10 +16,9 @@ import {
   type Retention,
   type StoredEvent,
 } from './event-store.ts';
-import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
 import { ForgottenEvents } from './forgotten-events.sqlite.ts';
-import { NewestEvents } from './newest-events.sqlite.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
+import { StreamReads } from './stream-reads.sqlite.ts';
 import { subscribeByReading } from './subscription.ts';
 
 /** The most events in one commit. Further appends wait for the next one. */
@@ -46,13 +45,10 @@ export class SqliteEventStore implements EventStore {
   private readonly written: EventRows;
   private readonly lastRevision: StatementSync;
   private readonly newestPosition: StatementSync;
-  private readonly forwards: StatementSync;
-  private readonly backwards: StatementSync;
   private readonly places: StatementSync;
   private readonly forget: StatementSync;
   private readonly forgottenEvents: ForgottenEvents;
-  private readonly newestEvents: NewestEvents;
-  private readonly reads: GroupedReads;
+  private readonly streams: StreamReads;
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
   private pending: PendingAppend[] = [];
@@ -80,24 +76,15 @@ export class SqliteEventStore implements EventStore {
     this.written = new EventRows(this.database, () => this.newest());
     this.lastRevision = prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1');
     this.newestPosition = prepare('SELECT max(position) AS position FROM events');
-    this.forwards = this.rows(
-      `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision ${LIMIT}`,
-    );
-    this.backwards = this.rows(
-      `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ?1
-         AND revision <= coalesce((SELECT min(revision) FROM events WHERE stream = ?1 AND revision >= ?2), ?2)
-       ORDER BY revision DESC ${LIMIT}`,
-    );
     this.places = this.rows(
       `SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC ${LIMIT}`,
     );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
-    this.reads = new GroupedReads(this.database);
-    this.newestEvents = new NewestEvents(this.database);
+    this.streams = new StreamReads(this.database, this.written);
     this.forgottenEvents = new ForgottenEvents(this.database, clock, {
       newest: () => this.newest(),
       onForgotten: () => {
-        this.newestEvents.forgetAll();
+        this.streams.changedAll();
       },
     });
   }
@@ -120,35 +107,8 @@ export class SqliteEventStore implements EventStore {
     return promise;
   }
 
-  async read(
-    stream: string,
-    { from, direction = 'forwards', limit = -1 }: ReadStreamOptions = {},
-  ): Promise<StoredEvent[]> {
-    const isForwards = direction === 'forwards';
-    const first = from ?? (isForwards ? 0 : Number.MAX_SAFE_INTEGER);
-    const wanted = limit < 0 ? Infinity : limit;
-    const newest = isForwards && wanted > 0 ? this.newestEvents.find(stream, first) : undefined;
-    if (newest) return [newest];
-    const events: StoredEvent[] = [];
-    const statement = isForwards ? this.forwards : this.backwards;
-    await this.reads.rows(statement, [stream, first, limit], (rows) => {
-      let count = 0;
-      // The text of an event out of many holds on to that of all of them.
-      let isBatch = false;
-      for (const row of rows) {
-        const inRow = this.written.toEvents(row);
-        isBatch = inRow.length > 1;
-        for (const event of isForwards ? inRow : inRow.toReversed())
-          if (isForwards ? event.revision >= first : event.revision <= first) events.push(event);
-        count += inRow.length;
-        if (events.length >= wanted) return count;
-      }
-      const last = events.at(-1);
-      if (isForwards && last && !isBatch) this.newestEvents.keep(last);
-      return count;
-    });
-    if (isPermanent(stream)) this.requireGapless(events, isForwards ? 1 : -1);
-    return events.slice(0, wanted);
+  read(stream: string, options?: ReadStreamOptions): Promise<StoredEvent[]> {
+    return this.streams.read(stream, options);
   }
 
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
@@ -178,8 +138,7 @@ export class SqliteEventStore implements EventStore {
   close(): Promise<void> {
     this.closed = true;
     this.forgottenEvents.close();
-    this.newestEvents.forgetAll();
-    this.reads.close();
+    this.streams.close();
     if (this.pending.length > 0) void this.flush();
     this.database.close();
     return Promise.resolve();
@@ -225,13 +184,6 @@ export class SqliteEventStore implements EventStore {
     return (this.newestPosition.get()?.['position'] as number | null) ?? 0;
   }
 
-  private requireGapless(events: readonly StoredEvent[], step: number): void {
-    for (const [at, { stream, revision }] of events.entries()) {
-      if (at === 0 || revision === (events[at - 1]?.revision ?? 0) + step) continue;
-      throw this.database.damage(`${stream} lacks an event beside revision ${String(revision)}`);
-    }
-  }
-
   private async flush(): Promise<void> {
     const group = this.takeGroup();
     if (group.length === 0) return;
@@ -270,10 +222,11 @@ export class SqliteEventStore implements EventStore {
     const actual = (this.lastRevision.get(stream)?.['revision'] as number | undefined) ?? -1;
     if (actual !== expectedRevision) {
       return (
-        this.findRepeat(stream, expectedRevision, events) ?? new WrongExpectedRevision(stream, expectedRevision, actual)
+        this.streams.findRepeat(stream, expectedRevision, events) ??
+        new WrongExpectedRevision(stream, expectedRevision, actual)
       );
     }
-    this.newestEvents.forget(stream);
+    this.streams.changed(stream);
     const forgetAt = keep && 'seconds' in keep ? this.clock.now() + keep.seconds * 1_000 : undefined;
     const mayBatch = keep === undefined && !this.retention.has(stream) && isPermanent(stream);
     const appended = this.written.write({ stream, after: actual, events, mayBatch }, (position) => {
@@ -282,17 +235,6 @@ export class SqliteEventStore implements EventStore {
     const newest = keep && 'newest' in keep ? keep.newest : this.retention.get(stream);
     if (newest !== undefined && appended.revision >= newest) this.forget.run(stream, appended.revision - newest);
     return appended;
-  }
-
-  private findRepeat(stream: string, after: number, events: readonly EventToAppend[]): Appended | undefined {
-    const rows = this.forwards.all(stream, after + 1, events.length);
-    const stored = rows
-      .flatMap(this.written.toEvents)
-      .filter(({ revision }) => revision > after)
-      .slice(0, events.length);
-    const last = stored.at(-1);
-    const isRepeat = stored.length === events.length && stored.every((event, at) => event.id === events[at]?.id);
-    return isRepeat && last ? { revision: last.revision, position: last.position } : undefined;
   }
 
   private readAllStatement(filter: EventFilter | undefined): StatementSync {

@@ -105,13 +105,12 @@ export class SqliteMessageBus implements MessageBus {
     const add = this.database.prepare(
       'INSERT INTO topics (name, partitions, crc) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
     );
-    const all = this.database.prepare('SELECT name, partitions, crc FROM topics');
     await this.database.transaction(() => {
       const configured = topics.map((one) => this.configured(one));
       for (const { name, partitions } of configured) add.run(name, partitions, rowCrc([name, partitions]));
       const stored = new Map<unknown, number>();
       // Also those that nobody asked for: one of another name than before would seem to be missing.
-      for (const { name = null, partitions = null, crc } of all.all()) {
+      for (const { name = null, partitions = null, crc } of this.database.prepare('SELECT * FROM topics').all()) {
         this.database.requireRow([name, partitions], crc, `the topic ${String(name)}`);
         stored.set(name, partitions as number);
       }
@@ -213,7 +212,7 @@ export class SqliteMessageBus implements MessageBus {
     return at === 'earliest' ? this.earliestOf(topic, partition) : this.since(topic, partition, at).offset;
   }
 
-  /** Reads no batch: the end of every partition is asked for each second. */
+  /** Reads no batch. */
   private latestOf({ name }: Topic, partition: number): number {
     return ((this.lastOf.get(name, partition)?.['last'] as number | null) ?? this.newest) + 1;
   }

@@ -21,6 +21,8 @@ const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const account = { chainId: 2484, sender: '0x1234567890AbcdEF1234567890aBcdef12345678' };
 const KEY_1 = nonceOf(1n, 0n);
 const none = new Set<string>();
+const KNOWN = { dropped: none, unstored: none, nowMs: NOON };
+const ABANDONED = { unstored: new Set(['a']), nowMs: NOON + 600_000 };
 
 const assigned = (transactionId: string, nonce: bigint, deploys = false): NonceEvent => ({
   type: 'NonceAssigned',
@@ -38,7 +40,7 @@ const after = (...events: NonceEvent[]) =>
 const assign =
   (transactionId: string, options: Partial<Parameters<typeof assignNonce>[2]> = {}) =>
   (nonces: Parameters<typeof assignNonce>[0]) =>
-    assignNonce(nonces, transactionId, { ...account, usedUp: none, dropped: none, isDeployed: true, ...options });
+    assignNonce(nonces, transactionId, { ...account, ...KNOWN, usedUp: none, isDeployed: true, ...options });
 
 describe('the nonces of an account', () => {
   it('are of different keys while the transactions before are not included', () => {
@@ -75,10 +77,14 @@ describe('the nonces of an account', () => {
       return { type, data: { ...data, fees: paid } } as NonceEvent;
     };
     const claim =
-      (transactionId: string, changes: Partial<NonceClaim> = {}, { dropped = none, bundled = none } = {}) =>
+      (
+        transactionId: string,
+        changes: Partial<NonceClaim> = {},
+        known: Partial<Parameters<typeof claimNonce>[3]> = {},
+      ) =>
       (nonces: Parameters<typeof claimNonce>[0]) => {
         const wanted = { ...account, nonce: 0n, deploys: false, maxFeePerGas: 20n, maxPriorityFeePerGas: 10n };
-        return claimNonce(nonces, transactionId, { ...wanted, ...changes }, { dropped, bundled });
+        return claimNonce(nonces, transactionId, { ...wanted, ...changes }, { ...KNOWN, bundled: none, ...known });
       };
     const refused = (why: string, events: NonceEvent[], ...parameters: Parameters<typeof claim>) => {
       const { state } = after(...events);
@@ -120,6 +126,14 @@ describe('the nonces of an account', () => {
       refused('a later nonce of this key', [claimed('a', 0n), claimed('b', 1n)], 'c', raised);
     });
 
+    it('are given away of a transaction that was not stored in ten minutes', () => {
+      after(assigned('a', 0n))
+        .when(claim('b', {}, ABANDONED))
+        .then([claimed('b', 0n)]);
+      const before = { ...ABANDONED, nowMs: ABANDONED.nowMs - 1 };
+      refused('that this service signed', [assigned('a', 0n)], 'b', {}, before);
+    });
+
     it('say what they replaced', () => {
       const { state } = after(claimed('a', 0n), claimed('b', 0n));
       expect([replacedBy(state, 'b'), replacedBy(state, 'a')]).toEqual(['a', null]);
@@ -156,6 +170,41 @@ describe('the nonces of an account', () => {
     expect(after(assigned('a', 0n), assigned('b', 1n), released('a', 0n)).state).toEqual(
       after(assigned('a', 0n), assigned('b', 1n)).state,
     );
+  });
+
+  describe('of a transaction that was not stored in ten minutes', () => {
+    it('are given to another one, which deploys the account in its place', () => {
+      after(assigned('a', 0n, true), assigned('b', KEY_1))
+        .when(assign('c', { ...ABANDONED, isDeployed: false }))
+        .then([assigned('c', 0n, true)]);
+    });
+
+    it('are given to nobody else before', () => {
+      after(assigned('a', 0n, true))
+        .when(assign('c', { ...ABANDONED, nowMs: ABANDONED.nowMs - 1, isDeployed: false }))
+        .then([assigned('c', KEY_1)]);
+      after(assigned('a', 0n, true))
+        .when(assign('c', { ...ABANDONED, unstored: none, isDeployed: false }))
+        .then([assigned('c', KEY_1)]);
+    });
+
+    it('are given to nobody else once it has asked for its own again', () => {
+      after(assigned('a', 0n, true), assigned('b', KEY_1))
+        .when(assign('a', { ...ABANDONED, isDeployed: false }))
+        .then([assigned('a', 0n, true)]);
+      given(noncesFold, [
+        [assigned('a', 0n), NOON],
+        [assigned('a', 0n), NOON + 1],
+      ])
+        .when(assign('b', ABANDONED))
+        .then([assigned('b', KEY_1)]);
+    });
+
+    it('are given to nobody else if another transaction had them before, which may still be included', () => {
+      after(assigned('b', 0n), assigned('a', 0n))
+        .when(assign('c', ABANDONED))
+        .then([assigned('c', KEY_1)]);
+    });
   });
 
   it('go to the transaction that replaces another', () => {

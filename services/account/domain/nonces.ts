@@ -1,11 +1,16 @@
 import type { NonceEvent } from '../../../schemas/events/nonce-events.ts';
 import { nonceOf, nonceParts } from './user-operation.ts';
 
+/** Without a transaction after so long, a nonce is given to another one: whoever asked for it had no answer, and gave up. */
+const ABANDONED_AFTER_MS = 600_000;
+
 /** The newest nonce of a key, and whose it is; `undefined` once it was released. */
 interface Line {
   /** Decimal digits. */
   sequence: string;
   transactionId: string | undefined;
+  /** Unix milliseconds. */
+  assignedAt: number;
   /** Of an operation that came signed. */
   fees?: StoredFees;
   /** The transaction that had this nonce before. */
@@ -23,7 +28,7 @@ export interface Nonces {
 
 export const noncesFold = {
   initial: { lines: {}, deployedBy: undefined } as Nonces,
-  evolve: (nonces: Nonces, { type, data }: NonceEvent): Nonces => {
+  evolve: (nonces: Nonces, { type, data }: NonceEvent, time: number): Nonces => {
     const { key, sequence } = nonceParts(BigInt(data.nonce));
     const { [String(key)]: line, ...others } = nonces.lines;
     switch (type) {
@@ -31,13 +36,13 @@ export const noncesFold = {
         const deployedBy = data.deploys ? data.transactionId : nonces.deployedBy;
         // What takes the place of an earlier one leaves the newest to whom it is.
         if (line && BigInt(line.sequence) > sequence && !data.fees) return { lines: nonces.lines, deployedBy };
-        return { lines: { ...nonces.lines, [String(key)]: assigned(line, String(sequence), data) }, deployedBy };
+        return { lines: { ...nonces.lines, [String(key)]: assigned(line, String(sequence), data, time) }, deployedBy };
       }
       case 'NonceReleased': {
         if (line?.transactionId !== data.transactionId) return nonces;
         const deployedBy = nonces.deployedBy === data.transactionId ? undefined : nonces.deployedBy;
         if (sequence === 0n) return { lines: others, deployedBy };
-        const free = { sequence: String(sequence - 1n), transactionId: undefined };
+        const free = { sequence: String(sequence - 1n), transactionId: undefined, assignedAt: time };
         return { lines: { ...nonces.lines, [String(key)]: free }, deployedBy };
       }
     }
@@ -48,10 +53,31 @@ const assigned = (
   before: Line | undefined,
   sequence: string,
   { transactionId, fees }: Extract<NonceEvent, { type: 'NonceAssigned' }>['data'],
+  assignedAt: number,
 ): Line => {
-  const replaces = before?.sequence === sequence ? before.transactionId : undefined;
-  return { sequence, transactionId, ...(fees && { fees }), ...(replaces !== undefined && { replaces }) };
+  const former = before?.sequence === sequence ? before.transactionId : undefined;
+  const replaces = former === transactionId ? undefined : former;
+  return { sequence, transactionId, assignedAt, ...(fees && { fees }), ...(replaces !== undefined && { replaces }) };
 };
+
+/** What is known of transactions when a nonce is given. */
+interface Unstored {
+  /** Those that have a nonce, and were not stored. */
+  unstored: ReadonlySet<string>;
+  nowMs: number;
+}
+
+/** A nonce that had another transaction before is not given away: that one may still be included. */
+const isAbandoned = ({ transactionId, assignedAt, replaces }: Line, { unstored, nowMs }: Unstored): boolean =>
+  transactionId !== undefined &&
+  replaces === undefined &&
+  unstored.has(transactionId) &&
+  nowMs - assignedAt >= ABANDONED_AFTER_MS;
+
+const lineOf = ({ lines }: Nonces, transactionId: string | undefined): [key: string, line: Line] | undefined =>
+  transactionId === undefined
+    ? undefined
+    : Object.entries(lines).find(([, line]) => line.transactionId === transactionId);
 
 /** Whose nonce it is: `undefined` where nobody has it. */
 export const holderOf = ({ lines }: Nonces, nonce: bigint): string | undefined => {
@@ -65,8 +91,8 @@ export const newestOfKey = ({ lines }: Nonces, nonce: bigint): string | undefine
   lines[String(nonceParts(nonce).key)]?.transactionId;
 
 /** Returns the nonce that a transaction has. */
-export const nonceOfTransaction = ({ lines }: Nonces, transactionId: string): bigint | undefined => {
-  const found = Object.entries(lines).find(([, line]) => line.transactionId === transactionId);
+export const nonceOfTransaction = (nonces: Nonces, transactionId: string): bigint | undefined => {
+  const found = lineOf(nonces, transactionId);
   return found && nonceOf(BigInt(found[0]), BigInt(found[1].sequence));
 };
 
@@ -79,7 +105,7 @@ interface Account {
   sender: string;
 }
 
-interface Assignment extends Account {
+interface Assignment extends Account, Unstored {
   /** Transactions whose nonce a block has used. */
   usedUp: ReadonlySet<string>;
   /** Transactions that can never be included: their nonce is still to be used. */
@@ -88,16 +114,22 @@ interface Assignment extends Account {
   isDeployed: boolean;
 }
 
-/** Gives a transaction the next nonce of a key that nobody waits for, else the first of a new key, which costs more gas. */
+/**
+ * Gives a transaction the next nonce of a key that nobody waits for, else the first of a new key, which costs more gas. One that it had
+ * and abandoned is stored as given anew, so that nobody else is given it.
+ */
 export const assignNonce = (
   nonces: Nonces,
   transactionId: string,
-  { chainId, sender, usedUp, dropped, isDeployed }: Assignment,
+  { chainId, sender, isDeployed, ...known }: Assignment,
 ): NonceEvent[] => {
-  if (nonceOfTransaction(nonces, transactionId) !== undefined) return [];
+  const own = lineOf(nonces, transactionId);
+  if (own && !isAbandoned(own[1], known)) return [];
   const { lines, deployedBy } = nonces;
-  const free = Object.entries(lines).flatMap(([key, line]) => nextOf(key, line, { usedUp, dropped }) ?? [])[0];
-  const deploys = !isDeployed && (deployedBy === undefined || dropped.has(deployedBy));
+  const free = (own ? [own] : Object.entries(lines)).flatMap(([key, line]) => nextOf(key, line, known) ?? [])[0];
+  const deploying = lineOf(nonces, deployedBy);
+  const isAgain = deploying !== undefined && isAbandoned(deploying[1], known);
+  const deploys = !isDeployed && (deployedBy === undefined || known.dropped.has(deployedBy) || isAgain);
   const nonce = free ?? nonceOf(newKey(nonces), 0n);
   return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
 };
@@ -105,9 +137,11 @@ export const assignNonce = (
 /** The nonce of a key that nobody waits for. */
 const nextOf = (
   key: string,
-  { sequence, transactionId }: Line,
-  { usedUp, dropped }: Pick<Assignment, 'usedUp' | 'dropped'>,
+  line: Line,
+  { usedUp, dropped, ...unstored }: Pick<Assignment, 'usedUp' | 'dropped' | keyof Unstored>,
 ): bigint | undefined => {
+  const { sequence, transactionId } = line;
+  if (isAbandoned(line, unstored)) return nonceOf(BigInt(key), BigInt(sequence));
   if (transactionId === undefined || usedUp.has(transactionId)) return nonceOf(BigInt(key), BigInt(sequence) + 1n);
   // Where a later one is unused, one before it may be too, since a reorganisation.
   return dropped.has(transactionId) && sequence === '0' ? nonceOf(BigInt(key), 0n) : undefined;
@@ -146,16 +180,16 @@ export const claimNonce = (
   nonces: Nonces,
   transactionId: string,
   { chainId, sender, nonce, deploys, maxFeePerGas, maxPriorityFeePerGas }: NonceClaim,
-  { dropped, bundled }: { dropped: ReadonlySet<string>; bundled: ReadonlySet<string> },
+  { dropped, bundled, ...unstored }: { dropped: ReadonlySet<string>; bundled: ReadonlySet<string> } & Unstored,
 ): NonceEvent[] => {
   const { key, sequence } = nonceParts(nonce);
   const line = nonces.lines[String(key)];
   const holder = line?.sequence === String(sequence) ? line.transactionId : undefined;
   if (holder === transactionId) return [];
-  const isOver = line?.transactionId !== undefined && dropped.has(line.transactionId);
+  const isOver = line?.transactionId !== undefined && (dropped.has(line.transactionId) || isAbandoned(line, unstored));
   if (line && BigInt(line.sequence) > sequence && !isOver)
     throw new NonceTaken('a later nonce of this key has an operation');
-  if (line && holder !== undefined && !dropped.has(holder)) {
+  if (line && holder !== undefined && !isOver) {
     if (!line.fees) throw new NonceTaken('the nonce has an operation that this service signed');
     if (
       !outbids(maxFeePerGas, line.fees.maxFeePerGas) ||

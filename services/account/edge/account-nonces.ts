@@ -27,6 +27,8 @@ export interface AccountOnChain {
 export interface NoncesInUse {
   nonces: Nonces;
   transactions: readonly Transaction[];
+  /** Those of them that were never stored: whoever sent them had no answer. */
+  unstored: ReadonlySet<string>;
 }
 
 export interface AssignedNonce {
@@ -53,14 +55,14 @@ export class AccountNonces {
   async assign(
     transactionId: string,
     { isDeployed, ...account }: AccountOnChain & { isDeployed: boolean },
-    { transactions }: NoncesInUse,
+    { transactions, unstored }: NoncesInUse,
     metadata: EventMetadata,
   ): Promise<AssignedNonce> {
     const ids = (all: readonly Transaction[]) => new Set(all.map(({ submission }) => submission.transactionId));
     const usedUp = ids(transactions.filter(({ block }) => block));
     const dropped = ids(transactions.filter(({ status }) => status === 'dropped'));
-    const state = await this.change(account, metadata, (nonces) =>
-      assignNonce(nonces, transactionId, { ...account, usedUp, dropped, isDeployed }),
+    const state = await this.change(account, metadata, (nonces, nowMs) =>
+      assignNonce(nonces, transactionId, { ...account, usedUp, dropped, isDeployed, unstored, nowMs }),
     );
     const nonce = nonceOfTransaction(state, transactionId);
     if (nonce === undefined) throw new Error('the nonce that was assigned is missing');
@@ -88,13 +90,15 @@ export class AccountNonces {
     bundled: () => Promise<ReadonlySet<string>>,
     metadata: EventMetadata,
   ): Promise<string | null> {
-    const newest = await this.transaction(newestOfKey(await this.of(claim), claim.nonce) ?? transactionId);
+    const holder = newestOfKey(await this.of(claim), claim.nonce) ?? transactionId;
+    const newest = await this.transaction(holder);
+    const unstored = new Set(newest ? [] : [holder]);
     const isOther = newest && newest.submission.transactionId !== transactionId;
     const givesWay = isOther && (newest.status === 'dropped' || newest.delayedBy === TAKEN_OUT);
     const dropped = new Set(givesWay ? [newest.submission.transactionId] : []);
     const inBundles = isOther ? await bundled() : new Set<string>();
-    const state = await this.change(claim, metadata, (nonces) =>
-      claimNonce(nonces, transactionId, claim, { dropped, bundled: inBundles }),
+    const state = await this.change(claim, metadata, (nonces, nowMs) =>
+      claimNonce(nonces, transactionId, claim, { dropped, bundled: inBundles, unstored, nowMs }),
     );
     return replacedBy(state, transactionId);
   }
@@ -105,14 +109,19 @@ export class AccountNonces {
 
   private async readInUse(account: AccountOnChain): Promise<NoncesInUse> {
     const nonces = await this.of(account);
-    const loaded = await Promise.all(newestTransactions(nonces).map((id) => this.transaction(id)));
-    return { nonces, transactions: loaded.filter((one) => one !== undefined) };
+    const ids = newestTransactions(nonces);
+    const loaded = await Promise.all(ids.map((id) => this.transaction(id)));
+    return {
+      nonces,
+      transactions: loaded.filter((one) => one !== undefined),
+      unstored: new Set(ids.filter((_, at) => !loaded[at])),
+    };
   }
 
   private async change(
     { chainId, sender }: AccountOnChain,
     metadata: EventMetadata,
-    decide: (nonces: Nonces) => readonly NonceEvent[],
+    decide: (nonces: Nonces, nowMs: number) => readonly NonceEvent[],
   ): Promise<Nonces> {
     const { state } = await this.transactor.transact({
       stream: noncesStream(chainId, sender),

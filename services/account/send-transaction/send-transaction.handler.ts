@@ -15,7 +15,7 @@ import { ChainConditions } from '../edge/chain-conditions.ts';
 import { CountedSimulations } from '../edge/counted-simulations.ts';
 import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../edge/operation-drafts.ts';
 import { requireFunds } from '../edge/required-funds.ts';
-import { ServedChains } from '../edge/served-chains.ts';
+import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
 import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
 import { sentTransactionOf, Submissions, type Submitted } from '../edge/submissions.ts';
 import { readCall } from '../edge/transaction-request.ts';
@@ -31,6 +31,13 @@ export class SendTransaction extends Command<{ sent: SentTransaction; position: 
   ) {
     super();
   }
+}
+
+interface Send extends Pick<UserCaller, 'userId' | 'appId'> {
+  chain: ServedChain;
+  transactionId: string;
+  request: TransactionRequest;
+  call: ReturnType<typeof readCall>;
 }
 
 @CommandHandler(SendTransaction)
@@ -67,6 +74,17 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     if (call.to === account.address) {
       throw invalid({ path: 'transactionReq.to', message: 'is the account itself, which could replace its own code' });
     }
+    // A repeat may be refused, too, though it was given a nonce before.
+    return this.unlessRefused(transactionId, account, metadata, () =>
+      this.sendFrom(account, { chain, transactionId, request, call, userId, appId }, metadata),
+    );
+  }
+
+  private async sendFrom(
+    account: SmartAccount,
+    { chain, transactionId, request, call, userId, appId }: Send,
+    metadata: EventMetadata,
+  ): Promise<Submitted> {
     const app = await this.sponsors.payingApp(request.appApiKey, appId);
     await this.sponsors.requireMaySend(appId, request.sponsor ? app.id : undefined);
     const sponsor = request.sponsor
@@ -88,11 +106,9 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
       draft.nonces,
       metadata,
     );
-    return this.unlessRefused(transactionId, account, metadata, async () => {
-      const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
-      const signed = { operation: withNonce(whole, assigned.nonce, draft.now.rules), now: draft.now, replaces: null };
-      return this.submissions.submit({ transactionId, userId, appId, account, sponsor, ...signed }, metadata);
-    });
+    const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
+    const signed = { operation: withNonce(whole, assigned.nonce, draft.now.rules), now: draft.now, replaces: null };
+    return this.submissions.submit({ transactionId, userId, appId, account, sponsor, ...signed }, metadata);
   }
 
   private async requireSponsored(sponsor: Sponsor, { operation, now, account }: Draft, userId: string): Promise<void> {

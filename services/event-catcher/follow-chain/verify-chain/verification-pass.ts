@@ -137,7 +137,7 @@ export class VerificationPass {
         this.endpoints = 1;
         this.size.refused(next.to - next.from + 1, error.suggested);
       } else if (error instanceof BlocksRefused && next.from < next.to) {
-        this.size.refused(next.to - next.from + 1, { blocks: Math.ceil((next.to - next.from) / 2), logsMax: Infinity });
+        this.queue.refused(keysOf(next), next.to - next.from + 1);
       } else if (
         error instanceof ChainUnavailable ||
         error instanceof RangeTooLarge ||
@@ -194,12 +194,14 @@ export class VerificationPass {
       const isDue = watch && one.next <= one.to && this.queue.isDue(one.key) && reach(watch, one.next) >= one.next;
       return isDue ? [{ ...watch, ...one }] : [];
     });
-    const all = this.nextOfAll(watches, { final: this.final, blocks, reach });
+    const blocksOf = (key: string) => Math.min(blocks, this.queue.blocksMost(key));
+    const all = this.nextOfAll(watches, { final: this.final, blocks: blocksOf(ALL), reach });
     const lead = this.queue.first([...(all ? [{ key: ALL, next: all.from }] : []), ...due]);
     if (!lead || !('isReplay' in lead)) return all;
-    if (lead.isReplay) return nextOfReplay(lead, { blocks, reach });
+    const bounds = { blocks: blocksOf(lead.key), reach };
+    if (lead.isReplay) return nextOfReplay(lead, bounds);
     const others = due.filter((one) => one !== lead && !one.isReplay && this.queue.isPartOf(one.key, lead.key));
-    return nextOfBehind(this.verification, lead, others, { blocks, reach });
+    return nextOfBehind(this.verification, lead, others, bounds);
   }
 
   /** What became final since all were verified, now and then. */

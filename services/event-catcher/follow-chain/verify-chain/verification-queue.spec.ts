@@ -62,6 +62,22 @@ describe('what waits to be verified', () => {
     expect(queue.isPartOf('b', 'c')).toBe(true);
   });
 
+  it('is compared in fewer blocks once some are refused, down to one, whatever others do, and in more once it has succeeded', () => {
+    const most = (key: string) => queue.blocksMost(key);
+    expect(most('a')).toBeGreaterThan(1_000_000);
+    queue.refused(['a', 'b'], 10);
+    queue.succeeded(['c']);
+    expect([most('a'), most('b')]).toEqual([5, 5]);
+    queue.refused(['a'], 5);
+    queue.refused(['a'], 2);
+    expect(most('a')).toBe(1);
+    queue.refused(['a'], 1);
+    queue.failed(['a'], false);
+    expect(most('a')).toBe(1);
+    queue.succeeded(['a', 'b']);
+    expect([most('a'), most('b')]).toEqual([2, 10]);
+  });
+
   it('forgets what waits no more', () => {
     queue.failed(['a', 'b'], false);
     queue.keep(new Set(['a']));

@@ -15,9 +15,14 @@ interface Waits {
   failures: number;
   /** What failed together and was parted is compared with its own part only. */
   part: number;
+  /** As many blocks are compared at a time at most. */
+  blocksMost: number;
 }
 
-const NEVER_SERVED: Waits = { servedAt: 0, waitsUntil: 0, retryMs: 0, failures: 0, part: 0 };
+const NEVER_SERVED: Waits = {
+  ...{ servedAt: 0, waitsUntil: 0, retryMs: 0, failures: 0, part: 0 },
+  blocksMost: Number.MAX_SAFE_INTEGER,
+};
 
 /** Decides who is next: who waits longest, but who failed waits for a while, and longer each time. */
 export class VerificationQueue {
@@ -42,6 +47,18 @@ export class VerificationQueue {
     return this.of(key).part === this.of(other).part;
   }
 
+  blocksMost(key: string): number {
+    return this.of(key).blocksMost;
+  }
+
+  /**
+   * Some of their blocks are refused: fewer are compared next time, down to one. What is compared meanwhile of others does not change
+   * that.
+   */
+  refused(keys: readonly string[], blocks: number): void {
+    for (const key of keys) this.waits.set(key, { ...this.of(key), blocksMost: Math.max(1, Math.floor(blocks / 2)) });
+  }
+
   /** Returns the one that waits longest; of several the one whose next block is the first. */
   first<One extends { key: string; next: number }>(all: readonly One[]): One | undefined {
     return all.reduce<One | undefined>((first, one) => {
@@ -56,7 +73,10 @@ export class VerificationQueue {
   }
 
   succeeded(keys: readonly string[]): void {
-    for (const key of keys) this.waits.set(key, { ...NEVER_SERVED, servedAt: this.of(key).servedAt });
+    for (const key of keys) {
+      const { servedAt, blocksMost } = this.of(key);
+      this.waits.set(key, { ...NEVER_SERVED, servedAt, blocksMost: Math.min(2 * blocksMost, NEVER_SERVED.blocksMost) });
+    }
   }
 
   /** @param isParted whether they are compared in two parts from now on */
@@ -65,11 +85,11 @@ export class VerificationQueue {
     for (const half of [keys.slice(0, middle), keys.slice(middle)]) {
       this.parts += 1;
       for (const key of half) {
-        const { servedAt, part, retryMs: lastMs, failures } = this.of(key);
+        const { servedAt, part, retryMs: lastMs, failures, blocksMost } = this.of(key);
         const retryMs = Math.min(RETRY_MAX_MS, Math.max(2 * lastMs, Math.min(RETRY_FIRST_MS, this.everyMs)));
         const waitsUntil = this.clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
         const ofPart = isParted ? this.parts : part;
-        this.waits.set(key, { servedAt, part: ofPart, waitsUntil, retryMs, failures: failures + 1 });
+        this.waits.set(key, { servedAt, part: ofPart, waitsUntil, retryMs, failures: failures + 1, blocksMost });
       }
     }
   }
