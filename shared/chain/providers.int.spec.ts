@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../testing/eventually.ts';
 import { JsonRpcNode } from '../testing/json-rpc-node.ts';
 import { RpcError } from '../testing/wire-forms.ts';
-import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';

@@ -8,7 +8,7 @@ export interface Placed {
   watchId: string;
   app: string;
   ranges: readonly Range[];
-  /** Whether none of them could be read last time. */
+  /** Whether none of them is to be read but those that could not be last time. */
   isFailing: boolean;
 }
 

@@ -5,7 +5,7 @@ import { setAside, takeUp, type ChainProgress, type Transition } from '../domain
 import type { Range } from '../domain/coverage.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { PlaceMoves, type Placed } from './place-moves.ts';
-import { hasUnconfirmed, isIdle } from './ranges-to-read.ts';
+import { hasUnconfirmed, isIdle, isToRead } from './ranges-to-read.ts';
 import type { SyncSteps } from './store-changes/chain-writer.ts';
 
 /** Those that failed change places with others that failed, too, but seldom: each change is stored. */
@@ -51,7 +51,7 @@ export class Places {
     const isStopped = ([id, ranges]: Entry) => isIdle(id, ranges, progress, chain);
     const idle = placed.filter(isStopped).map(([id]) => id);
     const moves = new PlaceMoves(
-      placed.filter((one) => !isStopped(one)).map((one) => this.placed(one)),
+      placed.filter((one) => !isStopped(one)).map((one) => this.placed(one, progress)),
       chain.rangesMax,
       ({ ranges }) => !ranges.some((range) => this.known.isReading(range)) && !hasUnconfirmed(ranges, progress, chain),
     );
@@ -59,7 +59,7 @@ export class Places {
     for (const one of urgent.values()) moves.take(one);
     const waiting = Array.from(progress.aside)
       .filter(([id, ranges]) => !isIdle(id, ranges, progress, chain) && !urgent.has(id))
-      .map((one) => this.placed(one));
+      .map((one) => this.placed(one, progress));
     moves.giveUpSurplus();
     moves.takeFairly(waiting.filter(({ isFailing }) => !isFailing));
     const failed = waiting.filter(({ isFailing }) => isFailing);
@@ -78,11 +78,13 @@ export class Places {
       ([id, ranges]) =>
         watches.now(id)?.recordIds.some((one) => ids.has(one)) && hasUnconfirmed(ranges, progress, this.chain),
     );
-    return new Map(urgent.map((one) => [one[0], this.placed(one)]));
+    return new Map(urgent.map((one) => [one[0], this.placed(one, progress)]));
   }
 
-  private placed([watchId, ranges]: Entry): Placed {
-    const app = appOfClaimant(this.chain.watches.now(watchId)?.claims[0] ?? '');
-    return { watchId, app, ranges, isFailing: ranges.every((range) => this.known.isFailing(range)) };
+  private placed([watchId, ranges]: Entry, progress: ChainProgress): Placed {
+    const { chain, known } = this;
+    const app = appOfClaimant(chain.watches.now(watchId)?.claims[0] ?? '');
+    const isFailing = !ranges.some((range) => isToRead(range, progress, chain) && !known.isFailing(range));
+    return { watchId, app, ranges, isFailing };
   }
 }
