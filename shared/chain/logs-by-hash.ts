@@ -19,27 +19,14 @@ export interface LogsByHash {
  * empty list. Those are asked for the block's number, and in the same batch for the header of that number, which must be this block's.
  */
 export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
-  const found = endpoint.takesBlockHash === false ? undefined : await askByHash(endpoint, block, filter);
-  if (found && (found.logs.length > 0 || endpoint.takesBlockHash)) return found;
-  const byNumber = await logsByNumber(endpoint, block, filter);
-  // It ignored the hash, and answered with a block that has no logs.
-  if (byNumber.logs.length > 0) endpoint.takesBlockHash = false;
-  return byNumber;
-};
-
-/** @returns `undefined` if it has to be asked by number */
-const askByHash = async (
-  endpoint: JsonRpcEndpoint,
-  block: Block,
-  filter: LogFilter,
-): Promise<LogsByHash | undefined> => {
+  if (endpoint.takesBlockHash === false) return logsByNumber(endpoint, block, filter);
   try {
     const { answers } = await askLogs(endpoint, block, filter);
     const found = checked(answers, block, filter);
+    const hasLogs = found.logs.length > 0;
     // A node that ignores the hash may answer with its newest block: logs of that one prove nothing.
-    const isOlder = block.number < (endpoint.head?.number ?? 0);
-    if (found.logs.length > 0 && isOlder) endpoint.takesBlockHash ??= true;
-    return found;
+    if (hasLogs && block.number < (endpoint.head?.number ?? 0)) endpoint.takesBlockHash ??= true;
+    if (hasLogs || endpoint.takesBlockHash) return found;
   } catch (error) {
     const isOther = error instanceof OtherBlocks;
     if (!isOther && !(error instanceof NoAnswer && error.why.kind === 'other')) throw error;
@@ -50,6 +37,10 @@ const askByHash = async (
     if (isOther || OF_PARAMETERS.test(error.message)) endpoint.takesBlockHash = false;
     return found;
   }
+  const byNumber = await logsByNumber(endpoint, block, filter);
+  // It ignored the hash, and answered with a block that has no logs.
+  if (byNumber.logs.length > 0) endpoint.takesBlockHash = false;
+  return byNumber;
 };
 
 /**

@@ -212,7 +212,7 @@ export class SqliteMessageBus implements MessageBus {
     return at === 'earliest' ? this.earliestOf(topic, partition) : this.since(topic, partition, at).offset;
   }
 
-  /** Reads no batch. */
+  /** Reads no batch: the end of every partition is asked for each second. */
   private latestOf({ name }: Topic, partition: number): number {
     return ((this.lastOf.get(name, partition)?.['last'] as number | null) ?? this.newest) + 1;
   }

@@ -75,17 +75,22 @@ export class PlaceMoves {
   /** @param giveUpOne makes another watch give up its places, and returns whether one did */
   private takeWith(one: Placed, giveUpOne: () => boolean): boolean {
     if (this.in.length >= MOVES_MAX) return false;
+    if (!this.hasRoomFor(one) && !this.makesRoomFor(one, giveUpOne)) return false;
+    this.take(one);
+    return true;
+  }
+
+  /** Places that would be too few are not given up. */
+  private makesRoomFor(one: Placed, giveUpOne: () => boolean): boolean {
     const { free, byApp, out } = this;
     const outBefore = out.length;
     this.byApp = new Map(byApp);
     while (!this.hasRoomFor(one)) {
       if (giveUpOne()) continue;
-      // What would be too few is not given up.
       [this.free, this.byApp] = [free, byApp];
       out.length = outBefore;
       return false;
     }
-    this.take(one);
     return true;
   }
 
