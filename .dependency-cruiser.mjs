@@ -1,10 +1,48 @@
-const SPEC = String.raw`\.(spec|contract|bench)\.ts$`;
-/** Specs, and what helps them. Those of the whole program have folders of their own. */
-const TESTING = `${SPEC}|^(shared|(services|deploy/examples)/[^/]+)/testing/|^services/standalone/(attacks|end-to-end|fault-tests|fuzzer|vault-tests)/`;
+import { FOREIGN, NOT_PRODUCT, SPEC, TESTING } from './shared/tooling/testing-files.mjs';
+
 /** The whole program and its tools: they start things, so nothing needs to lead to them. */
 const ENTRY = String.raw`/main\.ts$|^services/standalone/annals\.ts$|^shared/tooling/`;
 /** Where the process is put together: here alone an adapter is chosen. */
-const BINDING = String.raw`\.module\.ts$|^shared/host/engines[.]ts$|^(services|deploy/examples)/[^/]+/[^/]+$|^services/standalone/`;
+const BINDING = String.raw`\.module\.ts$|^shared/host/engines/engines[.]ts$|^(services|deploy/examples)/[^/]+/[^/]+$|^services/standalone/`;
+
+/** Pure rules: of a service, or of one of its features. */
+const DOMAIN = '(?:|[^/]+/)domain/';
+/** The features of these services, lowest first: each may import itself and those before it. */
+export const FEATURES = {
+  account: [
+    'edge',
+    'apps',
+    'sessions',
+    'messages',
+    'users',
+    'history',
+    'transparency-log',
+    'login',
+    'personal-data',
+    'erase-user',
+    'report-status',
+  ],
+  onchain: [
+    'smart-accounts',
+    'operations',
+    'prepare-chain',
+    'chain',
+    'gas',
+    'served-chains',
+    'sponsorship-policy',
+    'transactions',
+    'sponsorship',
+    'sending',
+    'reputation',
+    'bundler/domain',
+    'bundler/mempool',
+    'bundler/bundles',
+    'bundler',
+    'report-chains',
+    'json-rpc/methods',
+    'json-rpc',
+  ],
+};
 
 /** A driver, and the suffixes of the files that may import it. */
 const drivers = [
@@ -18,6 +56,7 @@ const drivers = [
   { name: 'jose', packages: '(^|/)jose(/|$)', suffixes: 'jose' },
   { name: 'smtp', packages: '(^|/)(nodemailer|smtp-server)(/|$)', suffixes: 'smtp' },
   { name: 'openid', packages: '(^|/)openid-client(/|$)', suffixes: 'oidc' },
+  { name: 'webauthn', packages: '(^|/)@simplewebauthn/', suffixes: 'webauthn' },
   {
     name: 'socketio',
     packages: '(^|/)(socket[.]io(-client)?|@nestjs/platform-socket[.]io)(/|$)',
@@ -31,9 +70,29 @@ const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   name: `driver-${name}-by-suffix`,
   comment: `Only files named .${suffixes.replace('|', '.ts or .')}.ts know this driver.`,
   severity: 'error',
-  from: { path: '^(deploy|services|shared|schemas)/', pathNot: String.raw`\.(${suffixes})\.ts$|${SPEC}` },
-  to: { path: packages },
+  from: { path: '^(deploy|services|shared|schemas)/', pathNot: String.raw`\.(${suffixes})\.ts$|${SPEC}|${FOREIGN}` },
+  to: { path: packages, pathNot: '^(deploy|schemas|services|shared)/' },
 }));
+
+const featureRules = Object.entries(FEATURES).flatMap(([service, features]) => [
+  ...features.map((feature, at) => ({
+    name: `${service}/${feature}-imports-features-below`,
+    comment: 'Features import features downwards: FEATURES has their order.',
+    severity: 'error',
+    from: { path: `^services/${service}/${feature}/`, pathNot: TESTING },
+    to: {
+      path: `^services/${service}/`,
+      pathNot: `^services/${service}/(${features.slice(0, at + 1).join('|')})/`,
+    },
+  })),
+  {
+    name: `features-of-${service}-are-listed`,
+    comment: 'A folder that is not in FEATURES may import anything.',
+    severity: 'error',
+    from: { path: `^services/${service}/[^/]+/`, pathNot: `^services/${service}/(${features.join('|')}|testing)/` },
+    to: {},
+  },
+]);
 
 const forbidden = [
   {
@@ -47,33 +106,51 @@ const forbidden = [
     name: 'no-orphans',
     comment: 'Nothing needs it, and it needs nothing: delete it.',
     severity: 'error',
-    from: { orphan: true, pathNot: `${ENTRY}|${SPEC}` },
+    from: { orphan: true, pathNot: `${ENTRY}|${SPEC}|[.]d[.]ts$` },
     to: {},
   },
   {
     name: 'everything-resolves',
-    comment: 'A rule about a module that was not found checks nothing.',
+    comment:
+      'A rule about a module that was not found checks nothing. What is measured beside Annals is installed by the benches.',
     severity: 'error',
     from: {},
-    to: { couldNotResolve: true },
+    to: { couldNotResolve: true, pathNot: '^better-auth(/|$)' },
   },
   {
     name: 'domain-is-pure',
     comment:
-      'A domain knows itself, contracts, primitives, refusals, addresses, types of the ABI, ids of watches and of wallets, folds of read models and what the event store calls things; it may hash and sign.',
+      'A domain knows itself, contracts, primitives, refusals, addresses, types of the ABI, calls of accounts, ids of wallets, folds of read models and what the event store calls things; it may hash and sign, and write cursors.',
     severity: 'error',
-    from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
+    from: { path: `^services/([^/]+)/${DOMAIN}`, pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text|chain/(abi-type|address|event-signature|watch-id|claimant|wallet-identity))[.]ts$|^crypto$',
+        `^services/$1/${DOMAIN}|` +
+        '^schemas/|^shared/(primitives/(text/)?[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/(signed-text|stream-cursors)|auth/app|chain/(window|hardforks|identifiers/(abi-type|account-call|address|event-signature|claimant|wallet-identity)))[.]ts$|^crypto$',
     },
   },
   {
     name: 'services-do-not-import-services',
-    comment: 'A service is a process. Only standalone, which is all of them in one, may.',
+    comment:
+      'A service is a process. Only standalone, which is all of them in one, may. Account and onchain meet in ports: see the next rules.',
     severity: 'error',
-    from: { path: '^services/(?!standalone/)([^/]+)/' },
+    from: { path: '^services/(?!standalone/|account/|onchain/)([^/]+)/' },
     to: { path: '^services/', pathNot: '^services/$1/' },
+  },
+  {
+    name: 'account-binds-onchain-to-its-ports',
+    comment:
+      'Account asks onchain through ports of its own (AccountAssignment, SmartAccountUse, ChainStatuses), which its module alone binds.',
+    severity: 'error',
+    from: { path: '^services/account/', pathNot: `${TESTING}|^services/account/account[.]module[.]ts$` },
+    to: { path: '^services/', pathNot: '^services/account/' },
+  },
+  {
+    name: 'onchain-does-not-import-services',
+    comment: 'The bundler runs without the account service; both know apps and users by their events.',
+    severity: 'error',
+    from: { path: '^services/onchain/', pathNot: TESTING },
+    to: { path: '^services/', pathNot: '^services/onchain/' },
   },
   {
     name: 'examples-do-not-import-services',
@@ -93,8 +170,19 @@ const forbidden = [
     name: 'slices-do-not-import-slices',
     comment: 'What two slices need is in domain/ or edge/.',
     severity: 'error',
-    from: { path: '^services/(?!standalone/)([^/]+)/(?!domain/|edge/)([^/]+)/', pathNot: TESTING },
+    from: { path: '^services/(?!standalone/|account/|onchain/)([^/]+)/(?!domain/|edge/)([^/]+)/', pathNot: TESTING },
     to: { path: '^services/$1/[^/]+/', pathNot: '^services/$1/($2|domain|edge)/' },
+  },
+  {
+    name: 'slices-of-a-feature-do-not-import-each-other',
+    comment:
+      'What two slices of a feature need is in its domain/, or beside its slices. The rooms of the bundler have an order.',
+    severity: 'error',
+    from: {
+      path: '^services/(account|onchain)/([^/]+)/(?!domain/|bundles/)([^/]+)/',
+      pathNot: TESTING,
+    },
+    to: { path: '^services/$1/$2/[^/]+/', pathNot: '^services/$1/$2/($3|domain)/' },
   },
   {
     name: 'dependencies-point-inwards',
@@ -110,9 +198,13 @@ const forbidden = [
     name: 'framework-by-suffix',
     comment: 'A file without a suffix is plain TypeScript: a rule, a port, a pure function.',
     severity: 'error',
-    from: { path: '^services/.*/[^/.]+[.]ts$', pathNot: `${BINDING}|/(edge|testing)/` },
+    from: {
+      path: '^services/.*/[^/.]+[.]ts$',
+      pathNot: `${BINDING}|/(edge|testing)/|/transaction-changes[.]ts$`,
+    },
     to: { path: '(^|/)@nestjs/' },
   },
+  ...featureRules,
   ...driverRules,
   {
     name: 'adapters-are-bound-not-named',
@@ -139,7 +231,10 @@ const forbidden = [
     name: 'framework-at-the-edge',
     comment: 'Nest is how requests and batches come in; what they come to is plain TypeScript.',
     severity: 'error',
-    from: { path: '^shared/', pathNot: `${TESTING}|^shared/(edge|documents)/|^shared/message-bus/batch-server[.]ts$` },
+    from: {
+      path: '^shared/',
+      pathNot: `${TESTING}|^shared/(edge|documents)/|^shared/message-bus/consumers/batch-server[.]ts$`,
+    },
     to: { path: '(^|/)@nestjs/' },
   },
   {
@@ -150,7 +245,7 @@ const forbidden = [
     from: { path: '^shared/read-models/', pathNot: SPEC },
     to: {
       pathNot:
-        '^schemas/|^shared/(read-models|primitives)/|^shared/(event-store/event-store|read-store/read-store|chain/(watch-id|claimant|log-id|record-terms|account-call))[.]ts$|(^|/)zod(/|$)',
+        '^schemas/|^shared/(read-models|primitives)/|^shared/(event-store/event-store|read-store/read-store|chain/identifiers/(watch-id|claimant|log-id|record-terms|account-call))[.]ts$|(^|/)zod(/|$)',
     },
   },
   {
@@ -162,16 +257,17 @@ const forbidden = [
   },
   {
     name: 'product-does-not-import-tests',
-    comment: 'What runs in production needs neither specs nor what helps them.',
+    comment:
+      'What runs in production needs no specs, nothing that helps them, and no tools; the build leaves all of that out.',
     severity: 'error',
-    from: { pathNot: `${TESTING}|^services/standalone/bench/` },
-    to: { path: TESTING },
+    from: { path: '^(deploy|schemas|services|shared)/', pathNot: NOT_PRODUCT },
+    to: { path: NOT_PRODUCT },
   },
   {
     name: 'product-does-not-import-development-packages',
-    comment: 'What runs in production is a dependency.',
+    comment: 'What runs in production is a dependency. The hooks of the client run where there is a React.',
     severity: 'error',
-    from: { pathNot: `${TESTING}|^shared/tooling/` },
+    from: { pathNot: `${NOT_PRODUCT}|^shared/client/react[.]ts$` },
     to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
   },
 ];

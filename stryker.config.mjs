@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { project } from './jest.config.mjs';
-import { pureFiles, specsOf } from './shared/tooling/pure-files.mjs';
+import { pureFiles, specsOf } from './shared/tooling/mutants/pure-files.mjs';
+import { swcOptions } from './shared/tooling/typescript/swc-options.mjs';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 const files = pureFiles(root);
@@ -14,12 +14,13 @@ export default {
   jest: {
     configFile: 'jest.config.mjs',
     config: {
-      ...project({
-        displayName: 'mutants',
-        testMatch: specsOf(root, files).map((spec) => `<rootDir>/${spec}`),
-        setupFiles: ['<rootDir>/shared/tooling/mutants-setup.mjs'],
-        roots: ['<rootDir>/schemas', '<rootDir>/services', '<rootDir>/shared'],
-      }),
+      displayName: 'mutants',
+      testMatch: specsOf(root, files).map((spec) => `<rootDir>/${spec}`),
+      setupFiles: ['<rootDir>/shared/tooling/mutants/mutants-setup.mjs'],
+      roots: ['<rootDir>/schemas', '<rootDir>/services', '<rootDir>/shared'],
+      // By jest's own runtime, which Stryker tells which mutant is active.
+      extensionsToTreatAsEsm: ['.ts'],
+      transform: { '\\.ts$': ['@swc/jest', swcOptions] },
       projects: [],
       // Goes with the copy of the sources: no other run has its paths, so none could use it.
       cacheDirectory: '<rootDir>/.jest-cache',

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../shared/testing/temporary-folder.ts';
-import { freePort } from '../shared/testing/free-port.ts';
-import { servers } from '../shared/tooling/test-servers.mjs';
+import { freePort } from '../shared/testing/processes/free-port.ts';
+import { servers } from '../shared/tooling/specs/test-servers.mjs';
 
 const textOf = (file: string): string => readFileSync(join(import.meta.dirname, '..', file), 'utf8');
 const files = ['docker-compose.yml', 'deploy/compose.stand-in.yml', 'deploy/Dockerfile'];

@@ -5,6 +5,10 @@ import { address, chainId } from './values.ts';
 export const NODES_KIND = 'nodes';
 export const CATCHERS_KIND = 'catchers';
 
+/** How a message bus finds the partition of a key. */
+export const partitioning = z.object({ hash: z.enum(['murmur2', 'crc32']), partitions: z.int().positive() });
+export type Partitioning = z.infer<typeof partitioning>;
+
 /** What a process of the stream says of itself to the others, through the read store. */
 export const nodeAnnouncement = z.object({
   address,
@@ -12,6 +16,10 @@ export const nodeAnnouncement = z.object({
   rpcDomain: z.string(),
   connections: z.int().nonnegative(),
   isReady: z.boolean(),
+  /** The partitions of the topic of chain events that it reads at present. */
+  partitions: z.array(z.int().nonnegative()).default([]),
+  /** Of the topic of chain events. */
+  partitioning: partitioning.nullable().default(null),
 });
 export type NodeAnnouncement = z.infer<typeof nodeAnnouncement>;
 
@@ -56,3 +64,7 @@ export const signedTopic = z.object({
   position: z.int().nonnegative(),
   offsets: z.array(z.tuple([z.int().nonnegative(), z.string()])),
 });
+
+/** Kind of the announcement whether the message bus answers. A relay replaces it when the state changes; it stays after the relay. */
+export const MESSAGE_BUS_KIND = 'message-bus';
+export const announcedBus = z.object({ state: z.enum(['up', 'down']) });

@@ -21,6 +21,11 @@ export const chainId = z.int().positive();
 export const blockNumber = z.int().nonnegative();
 /** ISO 8601 UTC with milliseconds. */
 export const isoTime = z.iso.datetime({ precision: 3 });
+/** What clients may write: a date, which stands for its first moment in UTC, or a time with a time zone. */
+export const isoTimeInput = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/, 'is not an ISO 8601 date or time')
+  .refine((text) => !Number.isNaN(Date.parse(text)), 'is not a time that there is');
 /** Unix milliseconds. */
 export const unixMs = z.int().nonnegative();
 
@@ -34,5 +39,7 @@ export const uint = z
 export const hexBytes = z.string().regex(/^0x(?:[0-9a-f]{2})*$/, 'is not bytes: 0x and pairs of lower-case hex digits');
 
 /** The method of a login; `amr` of the access token. */
-export const loginMethod = z.enum(['wallet', 'messenger', 'email', 'oauth-a', 'oauth-b', 'oauth-c']);
+export const loginMethod = z.enum(['wallet', 'messenger', 'email', 'oauth-a', 'oauth-b', 'oauth-c', 'passkey']);
 export type LoginMethod = z.infer<typeof loginMethod>;
+/** The same in documents of read models, which any text fits: they have the same form when a method is added. */
+export const keptLoginMethod = z.custom<LoginMethod>((value) => typeof value === 'string');

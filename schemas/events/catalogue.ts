@@ -1,6 +1,6 @@
 import type { EventDefinition } from './event.ts';
-import { appEvents } from './app-events.ts';
-import { bundlerEvents } from './bundler-events.ts';
+import { appEvents } from './account/app-events.ts';
+import { bundlerEvents } from './onchain/bundler-events.ts';
 import {
   asideEvents,
   chainAcceptanceEvents,
@@ -8,23 +8,25 @@ import {
   chainProgressEvents,
   chainVerificationEvents,
   followerEvents,
-} from './chain-events.ts';
-import { challengeEvents } from './challenge-events.ts';
-import { entityEvents } from './entity-events.ts';
-import { executorEvents } from './executor-events.ts';
-import { identityEvents } from './identity-events.ts';
-import { nonceEvents } from './nonce-events.ts';
-import { onchainEvents } from './onchain-events.ts';
-import { otpEvents } from './otp-events.ts';
-import { quotaEvents } from './quota-events.ts';
+} from './event-catcher/chain-events.ts';
+import { challengeEvents } from './account/challenge-events.ts';
+import { entityEvents } from './onchain/entity-events.ts';
+import { executorEvents } from './onchain/executor-events.ts';
+import { identityEvents } from './account/identity-events.ts';
+import { logEvents } from './account/log-events.ts';
+import { nonceEvents } from './onchain/nonce-events.ts';
+import { onchainEvents } from './onchain/onchain-events.ts';
+import { otpEvents } from './account/otp-events.ts';
+import { passkeyEvents } from './account/passkey-events.ts';
+import { quotaEvents } from './event-catcher/quota-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
-import { sessionEvents } from './session-events.ts';
-import { sponsorshipEvents } from './sponsorship-events.ts';
-import { stateEvents } from './state-events.ts';
-import { transactionEvents } from './transaction-events.ts';
-import { userEvents } from './user-events.ts';
+import { sessionEvents } from './account/session-events.ts';
+import { sponsorshipEvents } from './onchain/sponsorship-events.ts';
+import { stateEvents } from './account/state-events.ts';
+import { transactionEvents } from './onchain/transaction-events.ts';
+import { userEvents } from './account/user-events.ts';
 import { vaultEvents } from './vault-events.ts';
-import { watchEvents } from './watch-events.ts';
+import { watchEvents } from './event-catcher/watch-events.ts';
 
 /** Every stored event, by type. */
 export const eventCatalogue = {
@@ -35,6 +37,7 @@ export const eventCatalogue = {
   ...challengeEvents,
   ...stateEvents,
   ...otpEvents,
+  ...passkeyEvents,
   ...requestEvents,
   ...signatureEvents,
   ...onchainEvents,
@@ -53,5 +56,6 @@ export const eventCatalogue = {
   ...chainVerificationEvents,
   ...chainAcceptanceEvents,
   ...vaultEvents,
+  ...logEvents,
 } satisfies Record<string, EventDefinition>;
 export type EventType = keyof typeof eventCatalogue;

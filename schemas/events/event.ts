@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonObject } from '../json.ts';
 
 /** The cause of an event. `system` is the service itself, `admin` the operator's command line. */
 export const actor = z.object({ type: z.enum(['user', 'app', 'system', 'admin']), id: z.string() });
@@ -25,33 +26,63 @@ export const eventMetadata = z.object({
 });
 export type EventMetadata = z.infer<typeof eventMetadata>;
 
+/** Why data about a person is stored, and until when: sentences that the person reads (`GET /user/{id}/data`). */
+export interface Held {
+  purpose: string;
+  retention: string;
+}
+
+/**
+ * Makes the data of the next version of the data of one, both as they are stored: texts of personal members are sealed. Pure,
+ * and must not throw.
+ */
+type Upcast = (data: JsonObject) => JsonObject;
+
 export interface EventDefinition<Schema extends z.ZodType = z.ZodType> {
   version: number;
   /** In the clear, as code sees it; of an event with personal members the form of version 1. */
   data: Schema;
-  /** The members with a user's personal texts, which are stored as `SealedText`. The event names its user by `userId`. */
-  personal: readonly string[];
+  /**
+   * The members with a user's personal texts, which are stored as `SealedText`, and why each is held. The event names its
+   * user by `userId`.
+   */
+  personal: Readonly<Record<string, Held>>;
+  /** Why the members in the clear are held. Every event that names a user has it. */
+  held: Held | undefined;
   /** Whether it belongs to the history of its user, and is stored with a digest. */
   isAudited: boolean;
   /** By member, the members of it that never reach Kafka. */
   unpublished: Readonly<Record<string, readonly string[]>>;
+  /** By version, what makes the next one of it. A version that the next one only adds members to has none. */
+  upcasts: Readonly<Record<number, Upcast>>;
 }
+
+interface EventOptions<Schema extends z.ZodType> {
+  personal?: { readonly [Member in keyof z.infer<Schema> & string]?: Held };
+  isAudited?: boolean;
+  unpublished?: EventDefinition['unpublished'];
+  upcasts?: EventDefinition['upcasts'];
+}
+
+/** An event that names a user does not compile without `held`. */
+type OptionsOf<Schema extends z.ZodType> = 'userId' extends keyof z.infer<Schema>
+  ? [options: EventOptions<Schema> & { held: Held }]
+  : [options?: EventOptions<Schema> & { held?: Held }];
 
 export const event = <Schema extends z.ZodType>(
   version: number,
   data: Schema,
-  {
-    personal = [],
-    isAudited = false,
-    unpublished = {},
-  }: Partial<Pick<EventDefinition, 'personal' | 'isAudited' | 'unpublished'>> = {},
-): EventDefinition<Schema> => ({ version, data, personal, isAudited, unpublished });
+  ...[options]: OptionsOf<Schema>
+): EventDefinition<Schema> => {
+  const { personal = {}, held, isAudited = false, unpublished = {}, upcasts = {} } = options ?? {};
+  return { version, data, personal, held, isAudited, unpublished, upcasts };
+};
 
 /** The schema of an event's data as it is stored. */
 export const storedData = ({ data, personal }: EventDefinition): z.ZodType => {
-  if (personal.length === 0 || !(data instanceof z.ZodObject)) return data;
+  if (Object.keys(personal).length === 0 || !(data instanceof z.ZodObject)) return data;
   const shape = Object.entries(data.shape as Record<string, z.ZodType>).map(
-    ([member, schema]) => [member, personal.includes(member) ? sealedForm(schema) : schema] as const,
+    ([member, schema]) => [member, Object.hasOwn(personal, member) ? sealedForm(schema) : schema] as const,
   );
   return z.object(Object.fromEntries(shape));
 };

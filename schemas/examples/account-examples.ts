@@ -1,8 +1,9 @@
-import type { accountRoutes } from '../http/account-routes.ts';
-import { appSignatureExample } from './app-signature-example.ts';
+import type { accountRoutes } from '../http/account/account-routes.ts';
+import { appSignatureExample } from '../http/app-signature-example.ts';
 import { eventExamples } from './event-examples.ts';
 import type { ExamplesOf } from './http-example.ts';
 import { onchainExamples } from './onchain-examples.ts';
+import { personalDataExample } from './personal-data-example.ts';
 
 const { SmartAccountAssigned, ContractRegistered, IdentityLinked, ChainPrepared, SessionStarted } = eventExamples;
 const { userId, chainId, address, owner, factory, entryPoint } = SmartAccountAssigned;
@@ -13,6 +14,9 @@ const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIweDcwIn0.c2lnbmF0dXJl';
 const [time, later] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:05:00.000Z'];
 const [email, messengerId, otp] = ['ada@mail.example', '42', '012345'];
 
+const challenge = 'MDEyMzQ1Njc4OWFiY2RlZmdoamttbnBxcnM';
+const clientDataJSON = 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0';
+const credential = { id: 'AAECAwQFBgcICQoLDA0ODw', rawId: 'AAECAwQFBgcICQoLDA0ODw', type: 'public-key' as const };
 const nonce = '0123456789abcdefghjkmnpqrs';
 
 const session = {
@@ -46,6 +50,8 @@ const event = {
   },
 };
 const changes = { changes: { username: 'Ada' } };
+const checkpoint =
+  'account.example/log\n5271\nXa2e8xGcBHWYlIdVXsJ2wRT0rfGZ0nQwTLMcKBmF0Yk=\n\n— account.example/log L6XCsw…\n';
 const issuer = {
   ...{ issuer: 'https://account.example', jwks_uri: 'https://account.example/.well-known/jwks.json' },
   id_token_signing_alg_values_supported: ['ES256' as const],
@@ -81,6 +87,43 @@ export const accountExamples: ExamplesOf<typeof accountRoutes> = {
   startOAuthLogin: { answer: startedLogin },
   logInWithOAuth: { body: { code: 'kmnpqrs0123456789abcdefghj', state: startedLogin.state }, answer: session },
   logInWithIdToken: { body: { idToken: TOKEN, nonce: '0123456789abcdefghjkmnpqrs' }, answer: session },
+  askToRegisterPasskey: {
+    answer: {
+      state: startedLogin.state,
+      options: {
+        ...{ challenge, timeout: 300_000, rp: { id: 'app.example', name: 'Example' }, attestation: 'none' },
+        user: { id: 'dXNyXzAxMjM0NTY3ODlhYmNkZWZnaGprbW5wcXJz', name: 'ada', displayName: 'ada' },
+        pubKeyCredParams: [-7, -257].map((alg) => ({ type: 'public-key', alg })),
+        excludeCredentials: [{ type: 'public-key', id: credential.id, transports: ['internal', 'hybrid'] }],
+        authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'preferred' },
+      },
+    },
+  },
+  registerPasskey: {
+    body: {
+      state: startedLogin.state,
+      credential: { ...credential, response: { clientDataJSON, attestationObject: 'o2NmbXRkbm9uZQ' } },
+    },
+    answer: session,
+  },
+  askForPasskey: {
+    answer: {
+      state: startedLogin.state,
+      options: {
+        ...{ challenge, timeout: 300_000, rpId: 'app.example', allowCredentials: [], userVerification: 'preferred' },
+      },
+    },
+  },
+  logInWithPasskey: {
+    body: {
+      state: startedLogin.state,
+      credential: {
+        ...credential,
+        response: { clientDataJSON, authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4', signature: 'MEUCIQDKg5gGjUzS' },
+      },
+    },
+    answer: session,
+  },
   requestEmailPassword: { body: { email }, answer: requestedPassword },
   logInWithEmail: { body: { email, otp, token: requestedPassword.token }, answer: session },
   requestMessengerPassword: { body: { messengerId }, answer: requestedPassword },
@@ -118,7 +161,11 @@ export const accountExamples: ExamplesOf<typeof accountRoutes> = {
       ...{ data: changes, position: 42, previous: '0'.repeat(64), digest: HASH, salt: HASH.slice(32), hash: HASH },
     },
   },
+  readPersonalData: { answer: personalDataExample },
   eraseUser: {},
+  logCheckpoint: { answer: checkpoint },
+  logTile: { answer: '(256 hashes of 32 bytes)' },
+  logKey: { answer: 'account.example/log+2fa5c2b3+AZJvHZ0gQVxF0Qc1nQm0mN8T5xgOq3Jw1c2ydWmH0b4K' },
   openidConfiguration: { answer: issuer },
   authorizationServer: { answer: issuer },
   publicKeys: {
@@ -142,7 +189,7 @@ export const accountExamples: ExamplesOf<typeof accountRoutes> = {
   },
   status: {
     answer: {
-      ...{ name: 'annals', version: '0.1.0', status: 'ok' },
+      ...{ name: 'annals', version: '0.2.0', status: 'ok' },
       chains: [
         {
           ...{ chainId, entryPoint, accountFactory: factory, paymaster: ChainPrepared.paymaster, bundler: 'built-in' },

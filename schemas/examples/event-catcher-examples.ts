@@ -1,4 +1,4 @@
-import type { eventCatcherRoutes } from '../http/event-catcher-routes.ts';
+import type { eventCatcherRoutes } from '../http/event-catcher/event-catcher-routes.ts';
 import { eventExamples } from './event-examples.ts';
 import type { ExamplesOf } from './http-example.ts';
 
@@ -32,7 +32,7 @@ export const eventCatcherExamples: ExamplesOf<typeof eventCatcherRoutes> = {
   queryEvents: {
     answer: {
       items: [{ ...record, WatchId: watchId, Status: 'finalized', Origin }],
-      ...{ take: 10, skip: 0, total: 1, next: null },
+      ...{ take: 10, skip: 0, total: 1, next: null, cursor: 'AAAAAAAAAAwBm3qZvAA', head: 9 },
     },
   },
   readStatus: {
@@ -48,7 +48,7 @@ export const eventCatcherExamples: ExamplesOf<typeof eventCatcherRoutes> = {
         {
           ...{ id: 'node-1', address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' },
           ...{ domain: 'https://events.example', rpcDomain: 'https://stream.example' },
-          ...{ chainIds: [chainId], headBlock: 9, connections: 3, healthy: true },
+          ...{ chainIds: [chainId], headBlock: 9, connections: 3, partitions: [3, 7], healthy: true },
         },
       ],
     },

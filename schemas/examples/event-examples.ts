@@ -60,6 +60,7 @@ export const eventExamples: Example = {
     signer: wallet,
     ...{ origins: ['https://app.example'], redirectUris: ['https://app.example/callback'] },
     scheme: 'v1',
+    isThirdParty: false,
   },
   AppKeyRotated: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },
   AppServerKeyCreated: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },
@@ -69,6 +70,7 @@ export const eventExamples: Example = {
   AppTrusted: { appId: 'app_0123456789abcdefghjkmnpqrs' },
   AppDistrusted: { appId: 'app_0123456789abcdefghjkmnpqrs' },
   AppBotAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs' },
+  AppRpIdSet: { appId: 'app_0123456789abcdefghjkmnpqrs', rpId: 'app.example' },
   AppPolicyChanged: {
     appId: 'app_0123456789abcdefghjkmnpqrs',
     chainId: 2484,
@@ -155,6 +157,16 @@ export const eventExamples: Example = {
     sealedLabel: 'c2VhbGVk',
   },
   LoginRefused: { code: 'oauth_denied' },
+  PasskeyRegistered: {
+    userId: 'usr_0123456789abcdefghjkmnpqrs',
+    identityId,
+    rpId: 'app.example',
+    credentialId: 'AAECAwQFBgcICQoLDA0ODw',
+    publicKey: 'pQECAyYgASFYIA',
+    counter: 0,
+    transports: ['internal', 'hybrid'],
+  },
+  PasskeyUsed: { identityId, counter: 1, stateHash: identityId },
   OtpIssued: {
     otpId: '0123456789abcdefghjkmnpqrs',
     appId: 'app_0123456789abcdefghjkmnpqrs',
@@ -273,6 +285,8 @@ export const eventExamples: Example = {
   RangesSetAside: { chainId: 2484, watchId: watch.watchId, ranges: [{ from: 3, next: 5, to: 7, joins: true }] },
   VaultIdentified: { vaultId: 'vlt_0123456789abcdefghjkmnpqrs' },
   VaultKeyDestroyed: { keyId: 'token-signing-0001' },
+  LogKeyMade: { publicKey: 'kHNNDMPxKbM4yUn5Jmxa7jJLSAPyQWqFYcOJzXbQd2w=' },
+  HistoriesSealed: { users: 2, root: 'kHNNDMPxKbM4yUn5Jmxa7jJLSAPyQWqFYcOJzXbQd2w=' },
   ChainVerified: { chainId: 2484, verified: 7, behind: [], watchesUpTo: 0 },
   FinalBlockGivenUp: { chainId: 2484, number: 7, hash: hash('b') },
 };

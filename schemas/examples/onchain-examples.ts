@@ -1,7 +1,7 @@
-import type { onchainRoutes } from '../http/onchain-routes.ts';
-import type { OperationReceipt } from '../http/operation-receipt.ts';
-import type { rpcRoutes } from '../http/rpc-routes.ts';
-import { appSignatureExample } from './app-signature-example.ts';
+import type { onchainRoutes } from '../http/onchain/onchain-routes.ts';
+import type { OperationReceipt } from '../http/onchain/operation-receipt.ts';
+import type { rpcRoutes } from '../http/onchain/rpc-routes.ts';
+import { appSignatureExample } from '../http/app-signature-example.ts';
 import { eventExamples } from './event-examples.ts';
 import type { ExamplesOf } from './http-example.ts';
 

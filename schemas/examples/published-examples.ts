@@ -16,7 +16,7 @@ const storedExample = (type: EventType): object => {
   return Object.fromEntries(
     Object.entries(eventExamples[type]).map(([member, value]) => [
       member,
-      personal.includes(member) ? sealed(value) : (value as unknown),
+      Object.hasOwn(personal, member) ? sealed(value) : (value as unknown),
     ]),
   );
 };

@@ -16,7 +16,7 @@ export const appSignatureExample = {
 
 const { signingKey, origin, timestamp, apiKey, text, bytes, signature } = appSignatureExample;
 
-/** The example as the README and the description of the header show it. */
+/** The example as docs/signatures.md and the description of the header show it. */
 export const appSignatureExampleText = `signing key   ${signingKey}
 origin        ${origin}
 x-timestamp   ${timestamp}

@@ -1,4 +1,4 @@
-import { appSignatureExampleText } from '../examples/app-signature-example.ts';
+import { appSignatureExampleText } from './app-signature-example.ts';
 
 const signatureDescription =
   'What the signing key of the app signs by EIP-191 (personal_sign): 65 bytes of hex over a text. Scheme v1: ' +
@@ -52,6 +52,10 @@ export const answerHeaders = {
   'x-position': {
     pattern: requestHeaders['x-min-position'].pattern,
     description: 'for x-min-position of a query that must see what this command did',
+  },
+  'x-as-of': {
+    pattern: /^\d+$/,
+    description: 'of an answer to a query with asOf: the position of the state that it shows',
   },
   RateLimit: {
     pattern: /^"\w+";r=\d+;t=\d+$/,

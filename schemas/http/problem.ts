@@ -23,6 +23,7 @@ export const problemCatalogue = {
   refresh_token_reused: { status: 401, title: 'The refresh token was used before' },
   otp_invalid: { status: 401, title: 'The one-time password is not valid' },
   state_unknown: { status: 401, title: 'No login with this state is open' },
+  passkey_invalid: { status: 401, title: 'The passkey does not prove this login' },
   bot_signature_invalid: { status: 401, title: "The signature is not the app's" },
   forbidden: { status: 403, title: 'Not allowed' },
   login_too_old: { status: 403, title: 'The login is too old for this' },

@@ -12,7 +12,7 @@ export interface RouteContract<
 > {
   service: 'account' | 'event-catcher' | 'stream';
   method: 'GET' | 'POST' | 'DELETE';
-  /** With `{name}` for path parameters. */
+  /** With `{name}` for path parameters, and `{+name}` at the end for one that may have slashes (RFC 6570). */
   path: string;
   summary: string;
   /** `app`: the four headers H. `bearer`: an access token. */
@@ -23,6 +23,8 @@ export interface RouteContract<
   appTokens?: true;
   /** At `bearer`, whether a connection token of the gateway does as well. Some are an app's own, so `appTokens` is set too. */
   connectionTokens?: true;
+  /** At `bearer`, whether a guard of its own admits requests: the token may also come elsewhere, or be needless. */
+  hasOwnGuard?: true;
   /** The limit that counts it; default `request`. */
   rateLimit?: CountedName;
   /** Whether it is a command, which answers with `x-position`, and accepts `Idempotency-Key` of a caller who is known. */
@@ -47,10 +49,16 @@ export interface RouteContract<
   /** The status of a command that finds what it asks for done already, where it is another. */
   repeated?: 200;
   answer: Answer;
-  /** The media type of an answer that is a stream of lines; `answer` is the schema of a line. Without: JSON. */
-  answerType?: 'application/x-ndjson';
+  /**
+   * The media type of an answer that is not JSON: a stream of lines, whose schema is `answer`, or text or bytes as they are.
+   */
+  answerType?: 'application/x-ndjson' | 'text/plain; charset=utf-8' | 'application/octet-stream';
+  /** Whether a JSON answer is written while it is read, because it may be too large to be held. */
+  isStreamed?: true;
   /** The other media types in which the answer can be asked for by the header `Accept`; such an answer is a stream of text. */
   streams?: Readonly<Record<string, z.ZodType<string>>>;
+  /** Whether a successful answer never changes, so that every cache may keep it. */
+  isImmutable?: true;
   /** The codes in addition to those of every route. */
   problems: readonly ProblemCode[];
 }

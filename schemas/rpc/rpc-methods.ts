@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { operationReceipt, quantity } from '../http/operation-receipt.ts';
-import { bundlingMode } from '../events/bundler-events.ts';
+import { operationReceipt, quantity } from '../http/onchain/operation-receipt.ts';
+import { bundlingMode } from '../events/onchain/bundler-events.ts';
 import { anyJson } from '../json.ts';
 import { address, addressInput, hash, hashInput, hexBytes } from '../values.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quantity } from '../http/operation-receipt.ts';
+import { quantity } from '../http/onchain/operation-receipt.ts';
 import { address, addressInput, hexBytes } from '../values.ts';
 
 /** An amount as clients write it: leading zeros and capital letters are read too. */

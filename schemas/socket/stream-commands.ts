@@ -66,4 +66,3 @@ export const streamCommands = {
   unsubscribe: { payload: unsubscribe, answer: unsubscribed },
   refresh: { payload: refresh, answer: refreshed },
 } as const;
-export type StreamCommand = keyof typeof streamCommands;

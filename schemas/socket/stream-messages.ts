@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventRecord } from '../http/event-record.ts';
+import { eventRecord } from '../http/event-catcher/event-record.ts';
 import { problem } from '../http/problem.ts';
 import { blockNumber, isoTime } from '../values.ts';
 import { readState, streamCursor } from './stream-commands.ts';

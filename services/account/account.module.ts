@@ -1,177 +1,36 @@
-import { Module, type DynamicModule } from '@nestjs/common';
-import type { LatestState } from '../../shared/chain/latest-state.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
+import { Module, type Provider, type Type } from '@nestjs/common';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
-import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
-import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
-import { openLatestStates } from './latest-states.ts';
-import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
-import { Apps } from './edge/apps.ts';
-import { Logins } from './edge/logins.ts';
-import { IdentityIds } from './edge/identity-ids.ts';
-import { serveMailbox } from './edge/mailbox-page.ts';
-import { serveMessenger } from './log-in-with-bot/development-messenger.http.ts';
-import type { PasswordCost } from './edge/password-hashes.ts';
-import { isNative } from '../../shared/keys/recover-signer.ts';
-import { Erasures } from './erase-user/erasures.ts';
-import { EraseUserHandler } from './erase-user/erase-user.handler.ts';
-import { EraseUserHttp } from './erase-user/erase-user.http.ts';
-import { UpdateMessengerHandler } from './update-messenger/update-messenger.handler.ts';
-import { UpdateMessengerHttp } from './update-messenger/update-messenger.http.ts';
-import { AuditKey } from '../../shared/audit/audit-key.jose.ts';
-import { HistoryThread } from '../../shared/audit/history-thread.ts';
+import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { Loops } from '../../shared/loops/loops.ts';
-import { LATEST_STATES } from './edge/latest-states.ts';
-import { SmartAccounts } from './edge/smart-accounts.ts';
-import { SigningKeys } from './edge/signing-keys.ts';
-import { SessionEnder } from './edge/session-ender.ts';
-import { EndOtherSessionsHandler, EndSessionHandler } from './end-session/end-session.handler.ts';
-import { EndSessionHttp } from './end-session/end-session.http.ts';
-import { FindUserByMessengerHandler, GetUserHandler } from './get-user/get-user.handler.ts';
-import { IssueAppTokenHttp } from './issue-app-token/issue-app-token.http.ts';
-import { GetUserHttp } from './get-user/get-user.http.ts';
-import { UserSnapshots } from './get-user/user-snapshots.ts';
+import { openOnchain } from '../onchain/onchain.module.ts';
+import { openApps } from './apps/apps.module.ts';
+import { openErasure } from './erase-user/erase-user.module.ts';
+import { openHistory } from './history/history.module.ts';
 import { signingKeyStore } from './key-administration.ts';
+import { openLog } from './transparency-log/log.module.ts';
+import { openLogin, serveDevelopmentMessages, type PasswordCost } from './login/login.module.ts';
+import { openChannels } from './messages/channels.module.ts';
+import { openAccountChains } from './open-chains.ts';
 import { processManager } from './process-manager.ts';
-import { ListSessionsHandler } from './list-sessions/list-sessions.handler.ts';
-import { ListSessionsHttp } from './list-sessions/list-sessions.http.ts';
-import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
-import { LogInWithWalletHandler } from './log-in-with-wallet/log-in-with-wallet.handler.ts';
-import { LogInWithWalletHttp } from './log-in-with-wallet/log-in-with-wallet.http.ts';
-import {
-  oneTimePasswordControllers,
-  oneTimePasswordProviders,
-  openChannels,
-  type Channels,
-} from './one-time-passwords.module.ts';
-import { WalletSignatures } from './log-in-with-wallet/wallet-signatures.ts';
-import { onchainSends } from './onchain-sends.module.ts';
-import { loginsElsewhere } from './logins-elsewhere.module.ts';
-import { onchainReadControllers, onchainReadProviders } from './onchain-reads.module.ts';
-import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
-import { ReadHistoryHandler } from './read-history/read-history.handler.ts';
-import { ReadHistoryHttp } from './read-history/read-history.http.ts';
-import { RefreshSessionHandler } from './refresh-session/refresh-session.handler.ts';
-import { RefreshSessionHttp } from './refresh-session/refresh-session.http.ts';
-import { ReportStatusHandler } from './report-status/report-status.handler.ts';
-import { ReportStatusHttp } from './report-status/report-status.http.ts';
-import { UnlinkIdentityHandler } from './unlink-identity/unlink-identity.handler.ts';
-import { UnlinkIdentityHttp } from './unlink-identity/unlink-identity.http.ts';
-import { Unlinkings } from './unlink-identity/unlinkings.ts';
-import { UpdateProfileHandler } from './update-profile/update-profile.handler.ts';
-import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
+import { openStatus } from './report-status/report-status.module.ts';
+import { openPersonalData } from './personal-data/personal-data.module.ts';
+import { openSessions } from './sessions/sessions.module.ts';
+import { openUsers } from './users/users.module.ts';
 
 @Module({})
 class AccountModule {}
 
-interface AccountParts {
-  signingKeys: SigningKeys;
-  identityIds: IdentityIds;
-  erasures: Erasures;
-  unlinkings: Unlinkings;
-  smartAccounts: SmartAccounts;
-  auditKey: AuditKey;
-  historyThread: HistoryThread;
-  userSnapshots: UserSnapshots;
-  latestStates: ReadonlyMap<number, LatestState>;
-  channels: Channels;
-  passwordCost: PasswordCost | undefined;
-  elsewhere: ReturnType<typeof loginsElsewhere>;
-  onchain: ReturnType<typeof onchainSends>;
-}
-
-const controllers = [
-  LogInWithWalletHttp,
-  ...oneTimePasswordControllers,
-  RefreshSessionHttp,
-  IssueAppTokenHttp,
-  ListSessionsHttp,
-  EndSessionHttp,
-  UnlinkIdentityHttp,
-  PublishKeysHttp,
-  GetUserHttp,
-  UpdateProfileHttp,
-  ReadHistoryHttp,
-  UpdateMessengerHttp,
-  EraseUserHttp,
-  ...onchainReadControllers,
-  ReportStatusHttp,
-];
-
-/** The account service: logins, sessions, users and their history. */
-const accountModule = ({
-  signingKeys,
-  identityIds,
-  erasures,
-  unlinkings,
-  smartAccounts,
-  auditKey,
-  historyThread,
-  userSnapshots,
-  latestStates,
-  channels,
-  passwordCost,
-  elsewhere,
-  onchain,
-}: AccountParts): DynamicModule => ({
-  module: AccountModule,
-  controllers: [...elsewhere.controllers, ...onchain.controllers, ...controllers],
-  providers: [
-    ...elsewhere.providers,
-    ...onchain.providers,
-    { provide: SigningKeys, useValue: signingKeys },
-    { provide: IdentityIds, useValue: identityIds },
-    ...oneTimePasswordProviders(channels, passwordCost),
-    SessionTokens,
-    { provide: Apps, useFactory: (transactor: Transactor) => new Apps(transactor), inject: [Transactor] },
-    {
-      provide: Logins,
-      useFactory: (transactor: Transactor, tokens: SessionTokens, apps: Apps) =>
-        new Logins(transactor, tokens, smartAccounts, apps),
-      inject: [Transactor, SessionTokens, Apps],
-    },
-    {
-      provide: WalletSignatures,
-      useFactory: (ids: IdentityIds) => new WalletSignatures(latestStates, ids),
-      inject: [IdentityIds],
-    },
-    {
-      provide: SessionEnder,
-      useFactory: (transactor: Transactor) => new SessionEnder(transactor),
-      inject: [Transactor],
-    },
-    IssueChallengeHandler,
-    LogInWithWalletHandler,
-    RefreshSessionHandler,
-    ListSessionsHandler,
-    EndSessionHandler,
-    EndOtherSessionsHandler,
-    UnlinkIdentityHandler,
-    GetUserHandler,
-    UpdateProfileHandler,
-    ReadHistoryHandler,
-    UpdateMessengerHandler,
-    FindUserByMessengerHandler,
-    EraseUserHandler,
-    { provide: Erasures, useValue: erasures },
-    { provide: Unlinkings, useValue: unlinkings },
-    { provide: LATEST_STATES, useValue: latestStates },
-    { provide: AuditKey, useValue: auditKey },
-    { provide: HistoryThread, useValue: historyThread },
-    { provide: UserSnapshots, useValue: userSnapshots },
-    ...onchainReadProviders,
-    ReportStatusHandler,
-  ],
-});
-
 export interface RunningAccount extends RunningService {
-  /** The URL that clients use, and the tokens' `iss`: `ACCOUNT_URL`, or else the address on which it listens. */
+  /**
+   * The URL that clients use, and the tokens' `iss`: `ACCOUNT_URL`, or else the address on which the service listens.
+   */
   publicUrl: string;
 }
 
 type AccountOptions = Pick<ServiceOptions, 'readiness' | 'configure'> & {
-  /** Less than in production, for tests. */
+  /** Lower than in production, for tests. */
   passwordCost?: PasswordCost;
 };
 
@@ -180,72 +39,62 @@ export const startAccount = async (
   { passwordCost, ...options }: AccountOptions = {},
 ): Promise<RunningAccount> => {
   const { HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
-  if (!isNative) {
-    foundation.logger.warn(
-      'the package secp256k1 has no binary for this machine: signatures are checked by ethers, slowly',
-    );
-  }
   const personalData = personalDataOf(foundation);
-  const identityIds = new IdentityIds(await personalData.keys.identitiesKey());
-  const keys = await SigningKeys.open(signingKeyStore(foundation), foundation);
+  const { keys } = personalData;
   let publicUrl = ACCOUNT_URL;
   const ownUrl = () => {
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
   };
-  const issuer = ownIssuer(keys, ownUrl);
-  const auditKey = await AuditKey.open(personalData.keys);
-  const historyThread = new HistoryThread();
   const { eventStore, readStore, clock, ids, logger } = foundation;
   const transactor = new Transactor(eventStore, clock, ids, personalData);
-  const erasures = new Erasures(transactor, personalData.keys);
-  const unlinkings = new Unlinkings(transactor);
-  const latestStates = openLatestStates(CHAINS);
-  const channels = openChannels(foundation, ownUrl);
-  const smartAccounts = new SmartAccounts(personalData.keys, CHAINS);
-  const onchain = onchainSends({ foundation, transactor, keys: personalData.keys, smartAccounts });
-  const elsewhere = loginsElsewhere(foundation);
+  const openedApps = openApps(transactor, foundation);
+  const { apps, appCallers } = openedApps;
+  const chains = openAccountChains(CHAINS);
+  const { opened, latestStates } = chains;
+  const channels = await openChannels(foundation, ownUrl);
+  const history = await openHistory(keys);
+  const { historyThread } = history;
+  const onchain = openOnchain({ foundation, transactor, keys, historyThread, apps, opened, latestStates });
+  const { smartAccounts: accounts } = onchain;
+  const sessions = await openSessions({ store: signingKeyStore(foundation), transactor, readStore, logger, ownUrl });
+  const { tokens } = sessions;
+  const needs = { foundation, transactor, keys, channels, latestStates };
+  const login = await openLogin({ ...needs, apps, accounts, tokens, passwordCost });
+  const log = await openLog({ ...foundation, transactor, keys, ownUrl });
+  const erasure = openErasure(transactor, keys, onchain.accountUse);
+  const users = openUsers({ eventStore, readStore, personalData, thread: historyThread });
+  const data = openPersonalData(ownUrl);
+  const status = openStatus(onchain.chainStatuses);
+  const features = [openedApps, login, sessions, users, history, log, data, erasure, status];
+  const { erasures } = erasure;
+  const { unlinkings } = login;
   const service = await startService({
     ...options,
     configure: async (app) => {
       await options.configure?.(app);
-      const { mailbox, messenger } = channels;
-      if (mailbox) serveMailbox(mailbox.messages)(app);
-      if (messenger && messenger === mailbox?.messenger) serveMessenger(app);
+      serveDevelopmentMessages(channels)(app);
     },
-    module: accountModule({
-      signingKeys: keys,
-      identityIds,
-      erasures,
-      unlinkings,
-      smartAccounts,
-      auditKey,
-      historyThread,
-      userSnapshots: new UserSnapshots(eventStore, personalData, historyThread),
-      latestStates,
-      channels,
-      passwordCost,
-      elsewhere,
-      onchain,
-    }),
-    foundation: { ...foundation, personalData },
-    issuer,
+    module: {
+      module: AccountModule,
+      imports: [onchain.module],
+      controllers: features.flatMap(({ controllers }): Type[] => controllers),
+      providers: features.flatMap(({ providers }): Provider[] => providers),
+    },
+    foundation: { ...foundation, personalData, transactor },
+    issuer: sessions.issuer,
     loops: new Loops([processManager({ eventStore, readStore, erasures, unlinkings, logger }), ...onchain.loops]),
-    appCallers: appCallersOf(foundation),
+    appCallers,
     host: HOST,
     port: ACCOUNT_PORT,
   });
   publicUrl ??= service.url;
+  log.witnesses.start();
   const close = async () => {
     await service.close();
+    await log.witnesses.stop();
     await historyThread.close();
-    for (const runner of latestStates.values()) runner.close();
-    onchain.chains.close();
+    chains.close();
   };
-  return { ...service, measured: elsewhere.measured, close, publicUrl };
+  return { ...service, measured: [...login.measured, ...log.measured], close, publicUrl };
 };
-
-const appCallersOf = ({ settings }: Pick<Foundation, 'settings'>) => ({
-  useFactory: (transactor: Transactor) => new SignedAppCallers(transactor, settings),
-  inject: [Transactor],
-});

@@ -2,13 +2,13 @@ import { CannotStart } from '../../shared/errors/cannot-start.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { recordDestroyedKey } from '../../shared/key-vault/own-vault.ts';
 import { systemClock, toIso, type Clock } from '../../shared/primitives/clock.ts';
-import { publishedKeysAt, publishedUntil, signingKeyAt, signsFrom } from './domain/signing-schedule.ts';
-import type { SigningKeyStore } from './edge/signing-keys.ts';
-import { SigningKeyVault } from './edge/signing-keys.vault.ts';
+import { publishedKeysAt, publishedUntil, signingKeyAt, signsFrom } from './sessions/domain/signing-schedule.ts';
+import type { SigningKeyStore } from './sessions/signing-keys.ts';
+import { SigningKeyVault } from './sessions/signing-keys.vault.ts';
 
 export type { SigningKeyStore };
 
-/** The keys that sign tokens, of all account processes with this vault. */
+/** The token-signing keys of all account processes with this vault. */
 export const signingKeyStore = (foundation: HoldsKeys): SigningKeyStore =>
   new SigningKeyVault(foundation.keyVault, foundation.masterKey, foundation.clock, (id) =>
     recordDestroyedKey(id, foundation),
@@ -17,14 +17,14 @@ export const signingKeyStore = (foundation: HoldsKeys): SigningKeyStore =>
 type HoldsKeys = Pick<Foundation & WithKeyVault, 'eventStore' | 'keyVault' | 'masterKey' | 'clock' | 'ids'>;
 
 export interface RotatedKeys {
-  /** The new key, and since when it signs. */
+  /** The new key, and when it starts to sign. */
   kid: string;
   signsFrom: string;
-  /** The others, and until when they verify tokens. */
+  /** The other keys, and until when they verify tokens. */
   others: { kid: string; publishedUntil: string }[];
 }
 
-/** Adds a key that signs tokens, and forgets those whose last token has expired. */
+/** Adds a token-signing key, and removes keys whose last token has expired. */
 export const rotateSigningKeys = async (
   store: SigningKeyStore,
   clock: Pick<Clock, 'now'> = systemClock,
@@ -43,8 +43,8 @@ export const rotateSigningKeys = async (
 };
 
 /**
- * Destroys a key, for ever: nothing that it signed is accepted any more.
- * @throws CannotStart if there is no such key, or if it signs now
+ * Destroys a key for ever: nothing that it signed is accepted any more.
+ * @throws CannotStart if there is no such key, or it is the current signing key
  */
 export const removeSigningKey = async (
   store: SigningKeyStore,

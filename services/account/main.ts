@@ -8,7 +8,7 @@ await runService({
   name: 'account',
   port: 'ACCOUNT_PORT',
   engines: ['eventStore', 'readStore', 'keyVault'],
-  // The keys that sign tokens are kept in files.
+  // In development the master key may be made in a file, and commands that change keys see that the folder is in use.
   keepsFiles: true,
   start: async (foundation) => {
     await requireServedChains(foundation.settings.CHAINS);

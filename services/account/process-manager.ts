@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { EventMetadata } from '../../schemas/events/event.ts';
-import { userEvents } from '../../schemas/events/user-events.ts';
+import { userEvents } from '../../schemas/events/account/user-events.ts';
 import type { EventStore, StoredEvent } from '../../shared/event-store/event-store.ts';
 import { leasedLoop } from '../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import type { Erasures } from './erase-user/erasures.ts';
-import type { Unlinkings } from './unlink-identity/unlinkings.ts';
+import type { Unlinkings } from './login/unlink-identity/unlinkings.ts';
 
 /** The name of its checkpoint. */
 const CHECKPOINT = 'account-processes-v1';
@@ -19,7 +19,7 @@ interface ProcessManagerOptions {
   logger: Logger;
 }
 
-/** Completes what a crash interrupted after the first of its events was stored: erasures and unlinkings. */
+/** Completes erasures and unlinkings that a crash interrupted after their first event was stored. */
 export const processManager = ({
   eventStore,
   readStore,

@@ -1,12 +1,12 @@
-import { userStream } from '../../schemas/events/user-events.ts';
+import { userStream } from '../../schemas/events/account/user-events.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
+import { operatorMetadata } from '../../shared/event-store/transactions/own-metadata.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
-import { SessionEnder } from './edge/session-ender.ts';
+import { SessionEnder } from './sessions/session-ender.ts';
 
-/** Ends every session of a user, as an operator does for somebody whose device was stolen. @throws CannotStart */
+/** Ends every session of a user, for an operator, e.g. after the user's device was stolen. @throws CannotStart */
 export const endSessionsOf = async (
   userId: string,
   foundation: Pick<Foundation & WithKeyVault, 'eventStore' | 'keyVault' | 'masterKey' | 'clock' | 'ids'>,

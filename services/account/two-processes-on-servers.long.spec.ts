@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe } from '@jest/globals';
-import { closeEngines, openEngines } from '../../shared/host/engines.ts';
-import { dropDatabases } from '../../shared/testing/drop-databases.mongo.ts';
+import { closeEngines, openEngines } from '../../shared/host/engines/engines.ts';
+import { dropDatabases } from '../../shared/testing/engines/drop-databases.mongo.ts';
 import { EventStoreServer } from '../../shared/testing/event-store-server/event-store-server.esdb.ts';
-import { ServiceProcess } from '../../shared/testing/running-processes.ts';
-import { whereServer } from '../../shared/testing/servers.ts';
+import { ServiceProcess } from '../../shared/testing/processes/running-processes.ts';
+import { whereServer } from '../../shared/testing/engines/servers.ts';
 import { sized } from '../../shared/testing/sized.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';

@@ -1,21 +1,19 @@
 import { expect, it } from '@jest/globals';
-import { noncesStream } from '../../schemas/events/nonce-events.ts';
-import { sponsorshipStream } from '../../schemas/events/sponsorship-events.ts';
-import { transactionStream } from '../../schemas/events/transaction-events.ts';
-import { accountRoutes } from '../../schemas/http/account-routes.ts';
-import type { SentTransaction } from '../../schemas/http/onchain-routes.ts';
+import { noncesStream } from '../../schemas/events/onchain/nonce-events.ts';
+import { sponsorshipStream } from '../../schemas/events/onchain/sponsorship-events.ts';
+import { transactionStream } from '../../schemas/events/onchain/transaction-events.ts';
+import type { SentTransaction } from '../../schemas/http/onchain/onchain-routes.ts';
 import type { Problem } from '../../schemas/http/problem.ts';
-import type { AnnalsClient } from '../../shared/client/annals-client.ts';
-import { ProblemError } from '../../shared/client/problem-error.ts';
-import { foldEvents } from '../../shared/event-store/folded-streams.ts';
+import { AnnalsError, type AnnalsClient } from '../../shared/client/annals-client.ts';
+import { foldEvents } from '../../shared/event-store/transactions/folded-streams.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
-import { Anvil } from '../../shared/testing/anvil.ts';
+import { Anvil } from '../../shared/testing/chain/anvil.ts';
 import { atOnce } from '../../shared/testing/at-once.ts';
 import { eventually } from '../../shared/testing/eventually.ts';
-import { randomWallet } from '../../shared/testing/random-wallet.ethers.ts';
+import { randomWallet } from '../../shared/testing/http/random-wallet.ethers.ts';
 import { appAdministration } from './app-administration.ts';
-import { spendingOn, sponsorshipFold } from './domain/sponsorship.ts';
-import { utcDay } from './edge/sponsorships.ts';
+import { spendingOn, sponsorshipFold } from '../onchain/sponsorship/domain/sponsorship.ts';
+import { utcDay } from '../onchain/sponsorship/sponsorships.ts';
 
 const SENDS = 200;
 const COVERED = 5;
@@ -39,7 +37,7 @@ type Sender = readonly [AnnalsClient, AnnalsClient];
 export const twoProcessesSendsContract = (processes: () => Processes): void => {
   const send = (client: AnnalsClient, appApiKey: string, idempotencyKey: string): Promise<SentTransaction> => {
     const body = { chainId, sponsor: true, transactionReq: { to: NOBODY }, appApiKey };
-    return client.call(accountRoutes.sendTransaction, { body, idempotencyKey });
+    return client.routes.sendTransaction({ body, idempotencyKey });
   };
   /** As a client does that was told that the service is busy. */
   const outcomeOf = (send: () => Promise<SentTransaction>): Promise<SentTransaction | Problem> =>
@@ -48,7 +46,7 @@ export const twoProcessesSendsContract = (processes: () => Processes): void => {
         try {
           return await send();
         } catch (error) {
-          if (!(error instanceof ProblemError)) throw error;
+          if (!(error instanceof AnnalsError) || !error.problem) throw error;
           return error.code !== 'dependency_unavailable' && error.problem;
         }
       },
@@ -78,7 +76,7 @@ export const twoProcessesSendsContract = (processes: () => Processes): void => {
     eventually(
       async () => {
         const body = { chainId, sponsor: true, transactionReq: { to: NOBODY }, appApiKey };
-        const estimates = await Promise.all(sender.map((client) => client.call(accountRoutes.estimateGas, { body })));
+        const estimates = await Promise.all(sender.map((client) => client.routes.estimateGas({ body })));
         const block = (await processes().anvil.call('eth_getBlockByNumber', 'latest', false)) as {
           baseFeePerGas: string;
         };
@@ -99,8 +97,8 @@ export const twoProcessesSendsContract = (processes: () => Processes): void => {
       Array.from({ length: USERS }, async (): Promise<{ sender: Sender; address: string }> => {
         const [first, second] = await clients();
         const wallet = randomWallet();
-        await first.signIn(wallet);
-        await second.signIn(wallet);
+        await first.login.wallet(wallet);
+        await second.login.wallet(wallet);
         const sent = await send(first, generous.apiKey, 'deploys');
         await isIncluded(sent);
         return { sender: [first, second], address: sent.sender };

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { closeEngines, openEngines } from '../../shared/host/engines.ts';
+import { closeEngines, openEngines } from '../../shared/host/engines/engines.ts';
 import { requireOwnVault } from '../../shared/key-vault/own-vault.ts';
 import { sized } from '../../shared/testing/sized.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';

@@ -1,13 +1,14 @@
-import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
-import type { ChainSettings } from '../../shared/config/settings.ts';
+import { ChainClient } from '../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../shared/chain/client/chain-reader.json-rpc.ts';
+import type { ChainSettings } from '../../shared/config/chain-settings.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
+import { operatorMetadata } from '../../shared/event-store/transactions/own-metadata.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
-import type { Anchor } from './domain/anchors.ts';
+import type { Anchor } from './domain/window/anchors.ts';
 import { newestOnChain } from './edge/newest-on-chain.ts';
 import { storedProgress } from './edge/stored-progress.ts';
-import { acceptanceFold, acceptanceStream, giveUpFinalBlock } from './domain/acceptance.ts';
+import { acceptanceFold, acceptanceStream, giveUpFinalBlock } from './domain/window/acceptance.ts';
 
 /** The final block that the chain dropped, and the hash of the block in its place. */
 export interface AcceptedChain {
@@ -18,10 +19,11 @@ export interface AcceptedChain {
 }
 
 /**
- * Accepts that a chain dropped the block that was its newest final one here: its event catcher then reverts all records after the newest
- * anchor that is still on the chain, or from a block on, and reads those blocks again.
- * @param fromBlock needed where no anchor is on the chain any more
- * @throws CannotStart if nothing of it was read, an endpoint still has the block, or one does not tell which block is in its place
+ * Accepts that a chain dropped the newest final block that was read here. The event catcher then reverts all records
+ * after the newest anchor that is still on the chain, or from `fromBlock` on, and reads those blocks again.
+ * @param fromBlock needed if no anchor is on the chain any more
+ * @throws CannotStart if nothing of the chain was read, an endpoint still has the block, or an endpoint does not tell
+ * which block is in its place
  */
 export const acceptChain = async (
   { chainId, rpcUrls }: Pick<ChainSettings, 'chainId' | 'rpcUrls'>,
@@ -63,7 +65,7 @@ export const acceptChain = async (
   return { chainId, blockNumber: number, droppedHash: hash, currentHash: hashes[0] ?? '' };
 };
 
-/** @throws if the endpoint does not answer, or has no block of that number yet */
+/** @throws if the endpoint does not answer, or does not have a block with that number yet */
 const hashAt = (chainId: number, url: string, number: number): Promise<string> =>
   withReader(chainId, [url], async (reader) => {
     const [header] = await reader.headersByNumber([number]);
@@ -79,7 +81,7 @@ const withReader = async <Result>(
   rpcUrls: readonly string[],
   work: (reader: JsonRpcChainReader) => Promise<Result>,
 ): Promise<Result> => {
-  const reader = new JsonRpcChainReader(chainId, rpcUrls);
+  const reader = new JsonRpcChainReader(new ChainClient(chainId, rpcUrls));
   try {
     return await work(reader);
   } finally {

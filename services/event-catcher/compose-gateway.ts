@@ -8,28 +8,28 @@ import {
 } from '../../schemas/announcements.ts';
 import { AppEnds } from '../../shared/auth/app-ends.ts';
 import { ConnectionTokens } from '../../shared/auth/connection-tokens.ts';
-import { announcing } from '../../shared/cluster/announcing.ts';
-import { Members } from '../../shared/cluster/members.ts';
-import { Projections } from '../../shared/edge/projections.ts';
+import { announcing } from '../../shared/coordination/announcing.ts';
+import { Members } from '../../shared/coordination/members.ts';
+import { Projections } from '../../shared/edge/answers/projections.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { CATCHERS, NODES } from './edge/ports.ts';
 import { StreamSigners } from './gateway/stream-signers.ts';
 
 type Catchers = Members<typeof catcherAnnouncement>;
 
-/** Creates what knows the event catchers. `composeGateway` starts it. */
+/** What knows the other event catchers. `composeGateway` starts it. */
 export const composeCatchers = (foundation: Foundation): Catchers =>
   new Members({ ...foundation, kind: CATCHERS_KIND, schema: catcherAnnouncement });
 
 interface GatewayOptions {
   catchers: Catchers;
-  /** Returns what this event catcher tells the others, besides where it is. */
+  /** Returns what this event catcher announces to the others, besides its address. */
   describe: () => Omit<CatcherAnnouncement, 'domain'>;
-  /** Returns where clients find this event catcher, which is known once it listens. */
+  /** Returns the address where clients reach this event catcher, which is known once it listens. */
   publicUrl: () => string | undefined;
 }
 
-/** Creates what the gateway knows of the nodes and the other event catchers. The caller starts the loops. */
+/** Creates what the gateway knows of the nodes and of the other event catchers. The caller starts the loops. */
 export const composeGateway = (foundation: Foundation, { catchers, describe, publicUrl }: GatewayOptions) => {
   const nodes = new Members({ ...foundation, kind: NODES_KIND, schema: nodeAnnouncement });
   const announcement = announcing({

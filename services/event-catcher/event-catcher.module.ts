@@ -1,24 +1,27 @@
 import { Module } from '@nestjs/common';
-import { quotaOf } from '../../schemas/http/quotas.ts';
+import { quotaOf } from '../../schemas/http/event-catcher/quotas.ts';
 import type { TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
-import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
-import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
-import type { ChainSettings } from '../../shared/config/settings.ts';
+import { ChainClient } from '../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../shared/chain/client/chain-reader.json-rpc.ts';
+import { NewHeads } from '../../shared/chain/client/new-heads.websocket.ts';
+import type { ChainSettings } from '../../shared/config/chain-settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
-import { EDGE_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
-import { Projections } from '../../shared/edge/projections.ts';
+import { CLOCK, EDGE_KEY, EVENT_STORE, READ_STORE } from '../../shared/edge/tokens.ts';
+import { Projections } from '../../shared/edge/answers/projections.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { Loops } from '../../shared/loops/loops.ts';
+import type { Clock } from '../../shared/primitives/clock.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { composeCatchers, composeGateway } from './compose-gateway.ts';
 import { CHAINS, FOLLOWER_STATUS } from './edge/ports.ts';
+import { EarlierWatches } from './edge/earlier-watches.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
-import { WatchStates } from './edge/watch-states.ts';
-import { ChainLoops } from './follow-chain/chain-loops.ts';
-import { chainMetrics } from './follow-chain/chain-metrics.ts';
-import { ChainShares } from './follow-chain/chain-shares.ts';
-import { ChainStatuses } from './follow-chain/chain-statuses.ts';
+import { ChainLoops } from './follow-chain/chains/chain-loops.ts';
+import { chainMetrics } from './follow-chain/chains/chain-metrics.ts';
+import { ChainShares } from './follow-chain/chains/chain-shares.ts';
+import { ChainStatuses } from './follow-chain/chains/chain-statuses.ts';
 import { GatewayHttp } from './gateway/gateway.http.ts';
 import { ListNodesHandler } from './gateway/list-nodes.handler.ts';
 import { ValidateAccessHandler } from './gateway/validate-access.handler.ts';
@@ -52,14 +55,21 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
   ],
   providers: [
     WatchModels,
-    WatchStates,
+    EarlierWatches,
     WatchStatuses,
     WatchQuotas,
     {
       provide: RecordQueries,
-      inject: [READ_STORE, WatchModels, EDGE_KEY],
-      useFactory: (readStore: ReadStore, watchModels: WatchModels, edgeKey: Uint8Array) =>
-        new RecordQueries(readStore, watchModels, edgeKey),
+      inject: [READ_STORE, EVENT_STORE, WatchModels, EarlierWatches, Projections, CLOCK, EDGE_KEY],
+      useFactory: (
+        readStore: ReadStore,
+        eventStore: EventStore,
+        watchModels: WatchModels,
+        earlierWatches: EarlierWatches,
+        projections: Projections,
+        clock: Clock,
+        edgeKey: Uint8Array,
+      ) => new RecordQueries({ readStore, eventStore, watchModels, earlierWatches, projections, clock }, edgeKey),
     },
     RegisterContractHandler,
     TryRegistrationHandler,
@@ -79,13 +89,13 @@ export class EventCatcherModule {}
 
 export interface EventCatcherOptions extends Pick<ServiceOptions, 'configure'> {
   chains: readonly ChainSettings[];
-  /** The chain, if any, that may lose blocks. */
+  /** The chain, if any, that may lose final blocks. */
   developmentChainId?: number | undefined;
 }
 
 const BLOOMS_GIVEN_UP = 'the blooms of this chain are used no more: set "bloom": false for it in CHAINS';
 
-/** Starts the event catcher. It is ready when every chain is followed, here or by another process. */
+/** Starts the event catcher. It is ready once every chain is followed, here or by another process. */
 export const startEventCatcher = async (
   foundation: Foundation,
   issuer: TokenIssuer,
@@ -94,7 +104,7 @@ export const startEventCatcher = async (
   const { settings, logger } = foundation;
   const toFollow = chains.map((chain) => ({
     settings: chain,
-    reader: new JsonRpcChainReader(chain.chainId, chain.rpcUrls, {
+    reader: new JsonRpcChainReader(new ChainClient(chain.chainId, chain.rpcUrls), {
       bloom: chain.bloom,
       ...(chain.finality === 'safe' && { finalName: chain.finality }),
       onFalseBloom: (what) => {

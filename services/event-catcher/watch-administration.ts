@@ -1,19 +1,19 @@
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
+import { operatorMetadata } from '../../shared/event-store/transactions/own-metadata.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
-import type { ReplayedContract } from '../../schemas/http/event-catcher-routes.ts';
-import type { Watch } from '../../shared/read-models/watches.ts';
-import { pauseWatch, resumeWatch } from './domain/stopped-watch.ts';
-import type { AskedBlocks } from './domain/replay.ts';
-import { isWatchId, watchFold, watchStream } from './domain/watch.ts';
+import type { ReplayedContract } from '../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { Watch } from '../../shared/read-models/event-catcher/watches.ts';
+import { pauseWatch, resumeWatch } from './domain/watches/stopped-watch.ts';
+import type { AskedBlocks } from './domain/watches/replay.ts';
+import { isWatchId, watchFold, watchStream } from './domain/watches/watch.ts';
 import { requestReplay } from './replay-watch/request-replay.ts';
 
 export type { Watch };
 
 /**
- * Pauses or resumes a watch, as an operator does, whoever holds it. Its backfill has no bounds once an operator has resumed
- * it.
+ * Pauses or resumes a watch as the operator, whoever holds it. A watch that the operator resumed has no bounds on its
+ * backfill.
  * @throws CannotStart, Refusal watch_not_found
  */
 export const changeWatchAsOperator = async (
@@ -33,7 +33,7 @@ export const changeWatchAsOperator = async (
 };
 
 /**
- * Has final blocks of a watch read again, as an operator does, whoever holds it.
+ * Lets final blocks of a watch be read again as the operator, whoever holds it.
  * @throws CannotStart, Refusal watch_not_found, not_caught_up, validation_failed
  */
 export const replayWatchAsOperator = async (

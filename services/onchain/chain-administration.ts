@@ -1,15 +1,15 @@
-import { executorStream } from '../../schemas/events/executor-events.ts';
-import { onchainStream } from '../../schemas/events/onchain-events.ts';
+import { executorStream } from '../../schemas/events/onchain/executor-events.ts';
+import { onchainStream } from '../../schemas/events/onchain/onchain-events.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import type { ChainSettings } from '../../shared/config/settings.ts';
-import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
+import type { ChainSettings } from '../../shared/config/chain-settings.ts';
+import { operatorMetadata } from '../../shared/event-store/transactions/own-metadata.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { chainKeyIds, type VaultKeys } from '../../shared/key-vault/vault-keys.ts';
-import { addressOfKey } from '../../shared/keys/secp256k1-keys.ts';
-import { preparedChainFold, recordPreparation, type PreparedChain } from './domain/prepared-chain.ts';
-import { executorFold } from './domain/executor.ts';
+import { addressOfKey } from '../../shared/keys/signatures/secp256k1-keys.ts';
+import { preparedChainFold, recordPreparation, type PreparedChain } from './prepare-chain/domain/prepared-chain.ts';
+import { executorFold } from './bundler/domain/executor.ts';
 import {
   ChainContracts,
   type ChainKeys,
@@ -20,28 +20,21 @@ import {
 export type { PreparedChain };
 
 export interface ChainState extends ContractsState {
-  /** `bundlesUnderWay`: those that were signed, and that no block has. */
+  /** `bundlesUnderWay`: signed bundles that no block includes yet. */
   executors: (ContractsState['executors'][number] & { bundlesUnderWay: number })[];
 }
 
 export interface Preparation extends Funding {
-  /** How many accounts send bundles; those that were recorded stay. */
+  /** Number of accounts that send bundles. Recorded accounts stay. */
   executors: number;
 }
 
-/** The commands and queries of an operator for a chain. They need the stores and a node, and no running service. */
-export interface ChainAdministration {
-  /** Deploys and funds what is missing, and records what there is. @throws CannotStart */
-  prepare: (chain: ChainSettings, preparation: Preparation) => Promise<PreparedChain>;
-  /** @throws CannotStart */
-  state: (chain: ChainSettings) => Promise<ChainState>;
-  /** Takes from the paymaster's deposit. @returns the hash of the transaction. @throws CannotStart */
-  withdraw: (chain: ChainSettings, wei: bigint, to: string) => Promise<string>;
-}
+export type ChainAdministration = ReturnType<typeof chainAdministration>;
 
+/** The operator's commands and queries for a chain. They need the stores and a node, but no running service. */
 export const chainAdministration = (
   foundation: Pick<Foundation & WithKeyVault, 'eventStore' | 'keyVault' | 'masterKey' | 'clock' | 'ids'>,
-): ChainAdministration => {
+) => {
   const { eventStore, clock, ids } = foundation;
   const transactor = new Transactor(eventStore, clock, ids);
   const { keys } = personalDataOf(foundation);
@@ -69,7 +62,8 @@ export const chainAdministration = (
   };
 
   return {
-    prepare: async (chain, { executors, ...funding }) => {
+    /** Deploys and funds what is missing, and records the result. @throws CannotStart */
+    prepare: async (chain: ChainSettings, { executors, ...funding }: Preparation): Promise<PreparedChain> => {
       const { chainId } = chain;
       await addKeys(keys, chainId, { known: await recorded(chainId), executors });
       return withContracts(
@@ -87,7 +81,8 @@ export const chainAdministration = (
         executors,
       );
     },
-    state: async (chain) => {
+    /** @throws CannotStart */
+    state: async (chain: ChainSettings): Promise<ChainState> => {
       const state = await withContracts(chain, (contracts) => contracts.state());
       const executors = state.executors.map(async (one) => ({
         ...one,
@@ -95,11 +90,13 @@ export const chainAdministration = (
       }));
       return { ...state, executors: await Promise.all(executors) };
     },
-    withdraw: (chain, wei, to) => withContracts(chain, (contracts) => contracts.withdraw(wei, to)),
+    /** Withdraws from the paymaster's deposit. @returns the hash of the transaction @throws CannotStart */
+    withdraw: (chain: ChainSettings, wei: bigint, to: string) =>
+      withContracts(chain, (contracts) => contracts.withdraw(wei, to)),
   };
 };
 
-/** The first executors of a chain that was prepared have their keys: what is missing of these was lost. */
+/** The recorded executors of a chain must have their keys already: a missing key of theirs was lost. */
 const addKeys = async (
   keys: VaultKeys,
   chainId: number,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { Sponsorships } from '../edge/sponsorships.ts';
-import { startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
+import { Sponsorships } from './sponsorship/sponsorships.ts';
+import { startAccountUnderTest } from '../account/testing/account-under-test.ethers.ts';
+import { readSponsorship } from './sponsorship-administration.ts';
 
 const folder = temporaryFolder();
 const ENTRY_POINT = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
@@ -30,7 +31,7 @@ describe('the sponsorship of a day', () => {
     const { stream, ...operation } = await reserve(2484, 2, 200n);
     await sponsorships.settle(stream, { ...operation, costWei: 150n, blockHash: hashOf(9), blockNumber: 9 });
     const day = new Date(clock.now()).toISOString().slice(0, 10);
-    expect(await apps.sponsorship(appId)).toEqual({
+    expect(await readSponsorship(foundation, appId)).toEqual({
       appId,
       day,
       chains: [
@@ -38,7 +39,7 @@ describe('the sponsorship of a day', () => {
         { chainId: 2484, dayWei: null, reserved: '100', settled: '150', operations: 2 },
       ],
     });
-    expect((await apps.sponsorship(appId, '2001-01-01')).chains).toHaveLength(1);
+    expect((await readSponsorship(foundation, appId, '2001-01-01')).chains).toHaveLength(1);
     await service.close();
   });
 });

@@ -1,32 +1,39 @@
-import { appStream } from '../../../schemas/events/app-events.ts';
-import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { appFold, registeredApp } from '../domain/app.ts';
-import { spendingOn, sponsorshipFold } from '../domain/sponsorship.ts';
+import { appStream } from '../../schemas/events/account/app-events.ts';
+import { sponsorshipStream } from '../../schemas/events/onchain/sponsorship-events.ts';
+import { Transactor } from '../../shared/event-store/transactions/transact.ts';
+import { appFold, registeredApp } from '../../shared/auth/app.ts';
+import type { Foundation } from '../../shared/host/foundation.ts';
+import { utcDay } from './sponsorship/sponsorships.ts';
+import { spendingOn, sponsorshipFold } from './sponsorship/domain/sponsorship.ts';
 
-/** What an app pays and paid on one UTC day. Amounts are decimal strings of wei. */
+/** The reserved and settled costs of an app on one UTC day. Amounts are decimal strings of wei. */
 export interface DaySponsorship {
   appId: string;
   /** `2026-01-31` */
   day: string;
-  /** Those that it has a policy for, or paid something on. */
+  /** The chains for which the app has a policy, or on which it paid. */
   chains: {
     chainId: number;
-    /** Its limit now; `null` without one. */
+    /** The current limit; `null` if there is none. */
     dayWei: string | null;
     reserved: string;
     settled: string;
-    /** How many are reserved or settled. */
+    /** The number of reserved or settled operations. */
     operations: number;
   }[];
 }
 
-/** @throws Refusal validation_failed */
+/**
+ * Returns what an app pays and paid on a UTC day. It needs the event store, and no running service.
+ * @param day `2026-01-31`; today unless it is given
+ * @throws Refusal validation_failed
+ */
 export const readSponsorship = async (
-  transactor: Pick<Transactor, 'load'>,
+  { eventStore, clock, ids }: Pick<Foundation, 'eventStore' | 'clock' | 'ids'>,
   appId: string,
-  day: string,
+  day = utcDay(clock.now()),
 ): Promise<DaySponsorship> => {
+  const transactor = new Transactor(eventStore, clock, ids);
   const [{ state: app }, { state }] = await Promise.all([
     transactor.load(appStream(appId), appFold),
     transactor.load(sponsorshipStream(appId, day), sponsorshipFold),

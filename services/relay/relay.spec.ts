@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { reportedMessageBus } from '../../shared/host/message-bus-report.ts';
-import { MemoryMessageBus } from '../../shared/message-bus/message-bus.memory.ts';
+import { reportedMessageBus } from '../../shared/host/health/message-bus-report.ts';
+import { MemoryMessageBus } from '../../shared/testing/engines/message-bus.memory.ts';
 import { eventually } from '../../shared/testing/eventually.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
 import { startRelay } from './relay.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { endLeftOverChain } from '../../shared/chain/local-chain-process.ts';
-import { useDataFolder } from '../../shared/host/engines.ts';
-import { haveFolderAlone, lockForStart } from '../../shared/host/folder-locks.sqlite.ts';
+import { endLeftOverChain } from '../../shared/local-chain/local-chain-process.ts';
+import { useDataFolder } from '../../shared/host/engines/engines.ts';
+import { haveFolderAlone, lockForStart } from '../../shared/host/engines/folder-locks.sqlite.ts';
 import { requireFreePorts, requireWritable, type PortToTake } from '../../shared/host/preflight.ts';
 import { runProcess, type StartingProcess } from '../../shared/host/run-process.ts';
 import type { Settings } from '../../shared/config/settings.ts';
@@ -49,12 +49,16 @@ const portsToTake = (settings: Settings): PortToTake[] => {
   return [...ports, { setting: 'LOCAL_CHAIN_PORT', host: '127.0.0.1', port: settings.LOCAL_CHAIN_PORT }];
 };
 
+const EXAMPLES = [
+  'npm start',
+  'npm start -- --fresh',
+  '# Beside another one, on free ports, which are others after each start:',
+  'DATA_DIR=/tmp/other ACCOUNT_PORT=0 EVENT_CATCHER_PORT=0 STREAM_PORT=0 LOCAL_CHAIN_PORT=0 METRICS_PORT=0 npm start',
+];
+
 await new Command('npm start --')
   .description('starts every service in this process, and a local chain unless CHAINS is set')
   .option('--fresh', 'removes all data of an earlier start from the data folder first')
-  .addHelpText(
-    'after',
-    '\nExamples:\n  npm start\n  npm start -- --fresh\n  DATA_DIR=/tmp/other ACCOUNT_PORT=0 npm start',
-  )
+  .addHelpText('after', `\nExamples:\n${EXAMPLES.map((example) => `  ${example}`).join('\n')}`)
   .action(({ fresh = false }: { fresh?: boolean }) => runProcess((starting) => start(starting, fresh)))
   .parseAsync();

@@ -1,22 +1,23 @@
 import { join } from 'node:path';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
-import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
-import { accountRoutes } from '../../schemas/http/account-routes.ts';
+import { MAILBOX_PATH } from '../../schemas/http/account/development-mailbox.ts';
+import { accountRoutes } from '../../schemas/http/account/account-routes.ts';
 import {
   ensureDevelopmentToken,
   LOCAL_FUNDER_KEY,
   type DevelopmentToken,
-} from '../../shared/chain/development-token.ethers.ts';
-import { endLeftOverChain, LOCAL_FINAL_DEPTH, startLocalChain } from '../../shared/chain/local-chain-process.ts';
+} from '../../shared/local-chain/development-token.ethers.ts';
+import { endLeftOverChain, LOCAL_FINAL_DEPTH, startLocalChain } from '../../shared/local-chain/local-chain-process.ts';
 import { requireServedChains } from '../../shared/chain/served-chains.ts';
 import { loadEdgeKey, loadMasterKey } from '../../shared/keys/master-key.ts';
-import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
+import { chainSettings, type ChainSettings } from '../../shared/config/chain-settings.ts';
+import { type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
-import { everyEngine } from '../../shared/host/engines.ts';
+import { everyEngine } from '../../shared/host/engines/engines.ts';
 import type { StartingProcess } from '../../shared/host/run-process.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
-import { serveHealth } from '../../shared/host/serve-health.ts';
-import { untilReady } from '../../shared/host/until-ready.ts';
+import { serveHealth } from '../../shared/host/health/serve-health.ts';
+import { untilReady } from '../../shared/host/health/until-ready.ts';
 import type { Shutdown } from '../../shared/host/shutdown.ts';
 import { remoteIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import {
@@ -27,7 +28,7 @@ import {
 } from '../../shared/host/foundation.ts';
 import { startAccount } from '../account/account.module.ts';
 import { appAdministration } from '../account/app-administration.ts';
-import { chainAdministration, type PreparedChain } from '../account/chain-administration.ts';
+import { chainAdministration, type PreparedChain } from '../onchain/chain-administration.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
 import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
@@ -41,7 +42,10 @@ export interface Standalone {
   accountUrl: string;
   eventUrl: string;
   streamUrl: string;
-  /** Whether `/health/ready` of every service was 200 in time: a chain that does not answer holds up only what needs it. */
+  /**
+   * Whether `/health/ready` of every service was 200 in time. A chain that does not answer delays only what depends on
+   * it.
+   */
   isReady: boolean;
   /** Absent in production. */
   development: DevelopmentFile | undefined;
@@ -56,11 +60,11 @@ interface Chains {
   settings: ChainSettings[];
   localChainId?: number;
   token?: DevelopmentToken;
-  /** What the local chain was prepared with. */
+  /** How the local chain was prepared. */
   onchain?: PreparedChain | undefined;
 }
 
-/** Starts everything in this process. `shutdown` stops what has started, also when a later part fails to start. */
+/** Starts everything in this process. `shutdown` stops what has started, also if a later part fails to start. */
 export const startStandalone = async (starting: StartingProcess): Promise<Standalone> => {
   const { settings, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
@@ -81,7 +85,7 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
     signal: shutdown.signal,
     patienceMs: PATIENCE_MS,
   });
-  // What was answered while it was starting is kept for a second.
+  // Replaces the answer from before the start was complete, which is cached for a second.
   foundation.processHealth.report(parts);
   return { ...urls, isReady, development };
 };
@@ -100,7 +104,7 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
   return { settings: [followed], localChainId: chainId, token: await ensureDevelopmentToken(rpcUrl) };
 };
 
-/** Nobody has to pay for anything there. */
+/** Gas costs nothing on the local chain. */
 const LOCAL_FUNDS = { depositWei: 100n * 10n ** 18n, executors: 4, executorWei: 10n * 10n ** 18n };
 
 const prepareLocalChain = async (
@@ -151,12 +155,15 @@ const startServices = async (
     }),
   );
   const eventUrl = settings.EVENT_URL ?? eventCatcher.url;
-  const stream = await keep('stream', startStream(withBus, issuer, { eventUrl }));
+  const stream = await keep(
+    'stream',
+    startStream(withBus, issuer, { eventUrl, configure: serveDocument('openapi.stream', settings) }),
+  );
   const urls = { accountUrl: account.publicUrl, eventUrl, streamUrl: settings.STREAM_URL ?? stream.url };
   return { urls, parts };
 };
 
-/** Closes all at once, because each may wait for requests in flight to an engine that is down. */
+/** Closes all parts concurrently, because each may wait for requests to an engine that is down. */
 const closeAll = async (running: readonly RunningPart[]): Promise<void> => {
   const ends = await Promise.allSettled(running.map(({ close }) => close()));
   const failures = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);

@@ -1,9 +1,10 @@
 import type { Settings } from '../../shared/config/settings.ts';
+import type { Measured } from '../../shared/host/health/measure.ts';
 
-/** The parts of the program that have a thread each. */
+/** The parts of the program that run in threads of their own. */
 export type WorkerName = 'projector' | 'relay';
 
-/** What the thread of a worker is started with. */
+/** The data with which a worker's thread is started. */
 export interface ThreadData {
   worker: WorkerName;
   settings: Settings;
@@ -11,14 +12,19 @@ export interface ThreadData {
   edgeKey: Uint8Array;
 }
 
-export type Asked = 'health' | 'progress' | 'close';
+export type Asked = 'health' | 'progress' | 'measured' | 'close';
+
+/** A metric of a worker with its values. */
+export interface MeasuredNow extends Omit<Measured, 'read'> {
+  values: Awaited<ReturnType<Measured['read']>>;
+}
 
 export interface Question {
   id: number;
   asked: Asked;
 }
 
-/** The id of the answer that the worker runs, which nobody has asked for. */
+/** Id of the unrequested answer that tells that the worker is running. */
 export const STARTED = 0;
 
 /** `id` is that of the question. */

@@ -14,7 +14,7 @@ export const welcome = (
   const lines = [
     ['account', withDocs(accountUrl)],
     ['event catcher', withDocs(eventUrl)],
-    ['stream', streamUrl],
+    ['stream', withDocs(streamUrl)],
     ...(development
       ? [
           ['chain', `${maskUrl(development.rpcUrl)}   (id ${String(development.chainId)})`],
@@ -28,10 +28,12 @@ export const welcome = (
     ['data', resolve(settings.DATA_DIR)],
   ];
   const table = lines.map(([name = '', value = '']) => `  ${name.padEnd(14)} ${value}\n`).join('');
+  // The demo and the command line must be told of another folder.
+  const folder = settings.DATA_DIR === '.annals' ? '' : `DATA_DIR=${settings.DATA_DIR} `;
   const next = development
     ? `
-  next           npm run demo                              in a second terminal
-                 ./annals app create --help                an app of your own
+  next           ${`${folder}npm run demo`.padEnd(41)} in a second terminal
+                 ${`${folder}./annals app create --help`.padEnd(41)} an app of your own
                  Ctrl-C to stop; npm start continues with the same data, npm start -- --fresh with none
 `
     : '';

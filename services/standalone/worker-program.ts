@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { closeEngines, openEngines } from '../../shared/host/engines.ts';
+import { closeEngines, openEngines } from '../../shared/host/engines/engines.ts';
 import { createLogger } from '../../shared/host/logger.ts';
-import { ProcessHealth } from '../../shared/host/process-health.ts';
+import { ProcessHealth } from '../../shared/host/health/process-health.ts';
 import { systemClock } from '../../shared/primitives/clock.ts';
 import { systemIds } from '../../shared/primitives/ids.ts';
 import { startProjector } from '../projector/projector.ts';
@@ -10,6 +10,7 @@ import {
   STARTED,
   type Answer,
   type Asked,
+  type MeasuredNow,
   type Question,
   type ThreadData,
   type WorkerName,
@@ -44,6 +45,13 @@ const start = async (): Promise<(asked: Asked) => Promise<unknown>> => {
   const answers: Record<Asked, () => Promise<unknown>> = {
     health: part.health,
     progress: async () => part.checkpoints?.progress() ?? [],
+    measured: () =>
+      Promise.all(
+        (part.measured ?? []).map(async ({ read, ...named }): Promise<MeasuredNow> => ({
+          ...named,
+          values: await read(),
+        })),
+      ),
     close: async () => {
       await part.close();
       return closeEngines(engines);

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { setEnvironmentData, Worker } from 'node:worker_threads';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
-import type { HealthReport } from '../../shared/host/health.ts';
+import type { HealthReport } from '../../shared/host/health/health.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import type { CheckpointProgress } from '../../shared/loops/checkpoint-loops.ts';
 import { PROCESS_NAME, THIS_PROCESS } from '../../shared/loops/lease-holder.ts';
@@ -9,6 +9,7 @@ import {
   STARTED,
   type Answer,
   type Asked,
+  type MeasuredNow,
   type Question,
   type ThreadData,
   type WorkerName,
@@ -22,11 +23,11 @@ interface Pending {
 }
 
 /**
- * The workers in threads of their own, with engines of their own: in a process that does all the work, read models and
- * messages would else take half of the time of who serves requests. It ends the process if one fails as nothing in it expects.
+ * Runs the workers in threads of their own, with engines of their own. In a single thread, read models and messages
+ * would take half of the time from serving requests. An unexpected failure of a worker ends the process.
  */
 export const startWorkers = async (foundation: Keys): Promise<Record<WorkerName, RunningPart>> => {
-  // Leases belong to the process, whichever thread has them.
+  // Leases belong to the process, whichever thread holds them.
   setEnvironmentData(PROCESS_NAME, THIS_PROCESS);
   const outcomes = await Promise.allSettled([startThread('projector', foundation), startThread('relay', foundation)]);
   const [projector, relay] = outcomes;
@@ -38,18 +39,29 @@ export const startWorkers = async (foundation: Keys): Promise<Record<WorkerName,
 
 const startThread = async (worker: WorkerName, { settings, masterKey, edgeKey }: Keys): Promise<RunningPart> => {
   const workerData: ThreadData = { worker, settings, masterKey, edgeKey };
-  // The build has it beside this file, with the same extension as this one.
+  // The build puts the program beside this file, with the same extension.
   const program = new URL(`./worker-program${extname(import.meta.url)}`, import.meta.url);
   const thread = new AskedThread(worker, new Worker(program, { workerData }));
   await thread.answerTo(STARTED);
+  let asking: Promise<MeasuredNow[]> | undefined;
+  /** Asks once for all metrics of a scrape, which are read at the same time. */
+  const measuredNow = () =>
+    (asking ??= (thread.ask('measured') as Promise<MeasuredNow[]>).finally(() => {
+      asking = undefined;
+    }));
+  const measured = (await measuredNow()).map(({ values: _, ...named }) => ({
+    ...named,
+    read: async () => (await measuredNow()).find(({ name }) => name === named.name)?.values ?? [],
+  }));
   return {
     health: () => thread.ask('health') as Promise<HealthReport>,
     checkpoints: { progress: () => thread.ask('progress') as Promise<CheckpointProgress[]> },
+    measured,
     close: () => thread.close(),
   };
 };
 
-/** Asks a worker, and gets an answer to each question. */
+/** A worker that answers questions, each with one answer. */
 class AskedThread {
   private readonly pending = new Map<number, Pending>();
   private readonly ended: Promise<void>;
@@ -90,7 +102,7 @@ class AskedThread {
     return promise;
   }
 
-  /** Closes it at the first call, and returns when it has ended. */
+  /** Closes the worker at the first call, and returns when it has ended. */
   close(): Promise<void> {
     return (this.closing ??= this.ask('close').then(() => this.ended));
   }

@@ -1,3 +1,4 @@
+import { serveDocument } from '../../shared/documents/docs-page.ts';
 import { runService } from '../../shared/host/run-service.ts';
 import { accountIssuer } from '../../shared/auth/account-issuer.ts';
 import { eventUrlOf } from './event-url.ts';
@@ -9,6 +10,9 @@ await runService({
   engines: ['eventStore', 'messageBus', 'readStore'],
   start: (foundation) => {
     const { settings } = foundation;
-    return startStream(foundation, accountIssuer(settings), { eventUrl: eventUrlOf(settings) });
+    return startStream(foundation, accountIssuer(settings), {
+      eventUrl: eventUrlOf(settings),
+      configure: serveDocument('openapi.stream', settings),
+    });
   },
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { topics } from '../../schemas/topics.ts';
-import { connectForTests, kafkaForTests } from '../../shared/testing/test-bus.kafka.ts';
-import { whereServer } from '../../shared/testing/servers.ts';
+import { connectForTests, kafkaForTests } from '../../shared/testing/engines/test-bus.kafka.ts';
+import { whereServer } from '../../shared/testing/engines/servers.ts';
 import { aRecord } from './testing/fake-catcher.ts';
 import { streamUnderTest } from './testing/stream-under-test.module.ts';
 

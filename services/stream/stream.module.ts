@@ -5,32 +5,34 @@ import { AccessTokens, type TokenIssuer } from '../../shared/auth/access-tokens.
 import { AppEnds } from '../../shared/auth/app-ends.ts';
 import { AppOrigins } from '../../shared/auth/app-origins.ts';
 import { ConnectionTokens } from '../../shared/auth/connection-tokens.ts';
-import { announcing } from '../../shared/cluster/announcing.ts';
+import { announcing } from '../../shared/coordination/announcing.ts';
 import { SessionEnds } from '../../shared/auth/session-ends.ts';
 import { ConnectionCallers } from '../../shared/edge/connection-callers.ts';
-import { Projections } from '../../shared/edge/projections.ts';
-import { startService, type RunningService } from '../../shared/edge/start-service.ts';
-import { RateLimits } from '../../shared/edge/rate-limits.ts';
+import { Projections } from '../../shared/edge/answers/projections.ts';
+import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
+import { RateLimits } from '../../shared/edge/limits/rate-limits.ts';
 import { IDS, SETTINGS } from '../../shared/edge/tokens.ts';
 import type { Foundation, WithMessageBus } from '../../shared/host/foundation.ts';
 import { Loops } from '../../shared/loops/loops.ts';
-import { BatchServer } from '../../shared/message-bus/batch-server.ts';
+import { BatchServer } from '../../shared/message-bus/consumers/batch-server.ts';
 import type { Ids } from '../../shared/primitives/ids.ts';
 import { composeStream } from './compose-stream.ts';
 import { Admission } from './connections/admission.ts';
 import { Connections } from './connections/connections.ts';
 import { EventsGateway } from './connections/events.gateway.ts';
-import { OpenSockets } from './connections/open-sockets.socketio.ts';
+import { OpenSockets } from './connections/sockets/open-sockets.socketio.ts';
 import { tokenExpiryLoop } from './connections/token-expiry.ts';
 import { TrustedProxies } from './connections/trusted-proxies.ts';
 import { nodeAt, type OwnNode } from './edge/own-node.ts';
 import { streamLimits, type StreamLimits } from './edge/stream-limits.ts';
-import { LIVE_TAIL, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
-import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
+import { StreamMetrics } from './edge/stream-metrics.ts';
+import { LIVE_TAIL, STREAM_LIMITS, STREAM_METRICS, STREAM_PAGES, SUBSCRIPTIONS } from './edge/tokens.ts';
+import { ReadStreamHttp } from './connections/plain-http/read-stream.http.ts';
+import { LiveTailConsumer } from './subscriptions/feeds/live-tail.consumer.ts';
 
 /** Sends the chain events that the event catcher stores to their subscribers. */
 @Module({
-  controllers: [LiveTailConsumer],
+  controllers: [LiveTailConsumer, ReadStreamHttp],
   providers: [
     {
       provide: Admission,
@@ -39,9 +41,14 @@ import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
     },
     {
       provide: OpenSockets,
-      useFactory: (limits: RateLimits, streamLimits: StreamLimits, proxies: TrustedProxies, ids: Ids) =>
-        new OpenSockets({ limits, streamLimits, proxies, ids }),
-      inject: [RateLimits, STREAM_LIMITS, TrustedProxies, IDS],
+      useFactory: (
+        limits: RateLimits,
+        streamLimits: StreamLimits,
+        proxies: TrustedProxies,
+        ids: Ids,
+        metrics: StreamMetrics,
+      ) => new OpenSockets({ limits, streamLimits, proxies, ids, metrics }),
+      inject: [RateLimits, STREAM_LIMITS, TrustedProxies, IDS, STREAM_METRICS],
     },
     EventsGateway,
   ],
@@ -51,42 +58,43 @@ class StreamModule {}
 export interface StreamServiceOptions {
   /** Where clients find the routes of an event catcher. */
   eventUrl: string;
+  configure?: ServiceOptions['configure'];
 }
 
-/** Starts the stream service. It is ready when it has read every published message. */
+/** Starts the stream service. Ready once it has read every published message. */
 export const startStream = async (
   foundation: Foundation & WithMessageBus,
   issuer: TokenIssuer,
-  { eventUrl }: StreamServiceOptions,
+  { eventUrl, configure }: StreamServiceOptions,
 ): Promise<RunningService> => {
   const { settings, messageBus, eventStore, readStore, edgeKey, clock, logger } = foundation;
   const limits = streamLimits(settings);
-  const { loops, latest, subscriptions, genuine } = composeStream({
+  const metrics = new StreamMetrics();
+  const { loops, latest, subscriptions, pages, genuine } = composeStream({
     ...foundation,
+    metrics,
     projections: new Projections(readStore, eventStore),
     subscriptionsPerConnection: limits.subscriptionsPerConnection,
   });
   const { tail } = latest;
-  const [sessions, apps] = [new SessionEnds(foundation), new AppEnds(foundation)];
+  const apps = new AppEnds(foundation);
   const connections = new Connections(limits.connectionsPerUser);
   const connectionTokens = new ConnectionTokens({ ...foundation, apps });
-  // Where it is follows from its port, once it listens.
+  // The node's URL depends on the port, which is known once the service listens.
   let node: OwnNode | undefined = undefined;
   const connectionCallers: ConnectionCallers = {
     verify: (token) => connectionTokens.verify(token, ({ address }) => address === node?.address),
   };
-  const server = new BatchServer({
-    messageBus,
-    logger,
-    topics: [topics.chainEvents],
-    startAt: () => tail.findStartOffsets(),
-  });
+  const startAt = () => tail.startAt();
+  const server = new BatchServer({ messageBus, logger, topics: [topics.chainEvents], startAt });
   const service = await startService({
     module: {
       module: StreamModule,
       providers: [
         { provide: STREAM_LIMITS, useValue: limits },
+        { provide: STREAM_METRICS, useValue: metrics },
         { provide: SUBSCRIPTIONS, useValue: subscriptions },
+        { provide: STREAM_PAGES, useValue: pages },
         { provide: LIVE_TAIL, useValue: tail },
         { provide: Connections, useValue: connections },
         { provide: ConnectionCallers, useValue: connectionCallers },
@@ -97,30 +105,32 @@ export const startStream = async (
     issuer,
     host: settings.HOST,
     port: settings.STREAM_PORT,
-    loops: new Loops([...loops, tokenExpiryLoop({ connections, sessions, apps, clock, logger })]),
+    loops: new Loops([
+      ...loops,
+      tokenExpiryLoop({ connections, sessions: new SessionEnds(foundation), apps, clock, logger }),
+    ]),
     readiness: { caughtUp: () => tail.isCaughtUp, following: () => server.isFollowing },
     configure: (app) => {
       app.connectMicroservice({ strategy: server });
+      return configure?.(app);
     },
   });
   const own = nodeAt(edgeKey, { domain: eventUrl, rpcDomain: settings.STREAM_URL ?? service.url });
   node = own;
-  const announcement = announcing({
-    kind: NODES_KIND,
-    readStore,
-    logger,
-    describe: (): NodeAnnouncement => ({
-      ...own,
-      connections: connections.count,
-      isReady: tail.isCaughtUp && server.isFollowing,
-    }),
+  const isReady = () => tail.isCaughtUp && server.isFollowing;
+  const partitioning = messageBus.partitioning(topics.chainEvents);
+  const describe = (): NodeAnnouncement => ({
+    ...{ ...own, connections: connections.count, isReady: isReady(), partitions: tail.partitions, partitioning },
   });
+  const announcement = announcing({ kind: NODES_KIND, readStore, logger, describe });
   announcement.start();
   return {
     ...service,
-    measured: [...(service.measured ?? []), genuine.measured],
+    measured: [...(service.measured ?? []), genuine.measured, ...metrics.measured(connections)],
     close: async () => {
-      await Promise.all([announcement.stop(), service.close()]);
+      // First, because a request for an event stream ends only when it is told to.
+      await Promise.all([announcement.stop(), connections.drain()]);
+      await service.close();
     },
   };
 };

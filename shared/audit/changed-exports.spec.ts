@@ -3,15 +3,18 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { personalDataOf } from '../key-vault/personal-data.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { exported, inPieces } from '../testing/exported.ts';
-import { SeededRandom } from '../testing/seeded-random.ts';
+import { SeededRandom } from '../testing/simulation/seeded-random.ts';
 import { testFoundation } from '../testing/test-foundation.ts';
-import { AuditKey } from './audit-key.jose.ts';
-import { ExportNotProven } from './export-not-proven.ts';
+import { AuditKey } from './audit-key.ts';
+import { ExportNotProven } from './export-lines.ts';
 import { verifyExport } from './verify-export.jose.ts';
 
-/** `CHANGES=10000 npm test -- changed-exports` tries more, and another `SEED` tries others. */
-const CHANGES = Number(process.env['CHANGES'] ?? 400);
+/** `CHANGES=10000 npm test -- changed-exports` tries more of each kind, and another `SEED` tries others. */
+const CHANGES = Number(process.env['CHANGES'] ?? 40);
 const SEED = Number(process.env['SEED'] ?? 7);
+
+/** For a kind. */
+const WITHIN_MS = 30_000 + CHANGES * 50;
 
 const userId = 'usr_1';
 const CHARACTERS = [
@@ -74,14 +77,14 @@ const memberChanged = onObject((object, random) => ({
   ...object,
   [random.pick(Object.keys(object)) ?? 'none']: random.pick(VALUES) ?? null,
 }));
-/** Of the line: in data the order says nothing. */
+/** Reverses the members of a line: the order of members in `data` means nothing. */
 const membersMoved: Change = (lines, random) => {
   const at = somewhere(random, lines.length);
   const line = JSON.parse(lines[at] ?? '') as JsonObject;
   return lines.with(at, JSON.stringify(Object.fromEntries(Object.entries(line).reverse())));
 };
 
-/** Writes a member twice, or one that JavaScript treats in its own way. */
+/** Repeats a member, or adds one that JavaScript treats specially. */
 const memberDoubled: Change = (lines, random) => {
   const at = somewhere(random, lines.length);
   const line = lines[at] ?? '';
@@ -115,6 +118,41 @@ const nulls: Change = (lines, random) => {
   });
 };
 
+/** The text ends earlier. */
+const truncated: Change = (lines, random) => {
+  const text = `${lines.join('\n')}\n`;
+  const cut = text.slice(0, random.between(0, text.length - 2));
+  return cut.endsWith('\n')
+    ? cut.slice(0, -1).split('\n')
+    : [...cut.split('\n').slice(0, -1), `${cut.split('\n').at(-1) ?? ''}\0`];
+};
+const reordered: Change = (lines, random) =>
+  lines
+    .map((line) => [random.next(), line] as const)
+    .sort(([one], [other]) => one - other)
+    .map(([, line]) => line);
+const withMatch = (lines: Lines, random: SeededRandom, pattern: RegExp, change: (text: string) => string): Lines => {
+  const text = lines.join('\n');
+  const found = random.pick([...text.matchAll(pattern)]);
+  if (!found) return lines;
+  const end = found.index + found[0].length;
+  return `${text.slice(0, found.index)}${change(found[0])}${text.slice(end)}`.split('\n');
+};
+/** An event, or the whole export, is said to be of another day. */
+const dayRelabelled: Change = (lines, random) =>
+  withMatch(lines, random, /(?<="time":")[^"]*/g, (time) =>
+    new Date(Date.parse(time) + random.between(-1_000, 1_000) * 86_400_000).toISOString(),
+  );
+const digitChanged: Change = (lines, random) =>
+  withMatch(lines, random, /\d/g, (digit) => String((Number(digit) + random.between(1, 9)) % 10));
+/** It is said to be the history of somebody else, in one place or in all. */
+const ofAnotherUser: Change = (lines, random) => {
+  const other = `usr_${String(random.between(2, 9_999))}`;
+  return random.chance(0.5)
+    ? lines.map((line) => line.replaceAll(userId, other))
+    : withMatch(lines, random, new RegExp(userId, 'g'), () => other);
+};
+
 const CHANGE: readonly (readonly [string, Change])[] = [
   ['a character', character],
   ['a member, taken', memberTaken],
@@ -126,6 +164,11 @@ const CHANGE: readonly (readonly [string, Change])[] = [
   ['a line, added', lineAdded],
   ['two lines, swapped', linesSwapped],
   ['nulls', nulls],
+  ['the end, cut off', truncated],
+  ['the order of lines', reordered],
+  ['the day', dayRelabelled],
+  ['a digit', digitChanged],
+  ['the user', ofAnotherUser],
 ];
 
 describe('an export of a history that was changed', () => {
@@ -158,26 +201,29 @@ describe('an export of a history that was changed', () => {
     erased = (await exported(foundation, userId)).trimEnd().split('\n');
   });
   const verify = (lines: Lines) =>
-    verifyExport(inPieces(lines.map((line) => `${line}\n`).join('')), { keys: [auditKey.published] });
+    verifyExport(inPieces(lines.map((line) => `${line}\n`).join('')), { jwks: { keys: [auditKey.published] } });
 
-  it(`is refused, whatever was changed: ${String(CHANGES)} changes by the seed ${String(SEED)}`, async () => {
+  it('is accepted where nothing was changed', async () => {
     expect(await verify(live)).toMatchObject({ items: 5, erased: 0 });
     expect(await verify(erased)).toMatchObject({ items: 6, erased: 6 });
-    const random = new SeededRandom(SEED);
-    const tried = new Set<string>();
-    const accepted: string[] = [];
-    for (let number = 0; number < CHANGES;) {
-      const [what, change] = random.pick(CHANGE) ?? ['a character', character];
-      const whole = random.pick([live, erased]) ?? live;
-      const changed = change(whole, random);
-      if (changed.join('\n') === whole.join('\n')) continue;
-      number += 1;
-      tried.add(what);
-      const outcome = await verify(changed).catch((error: unknown) => error);
-      if (!(outcome instanceof ExportNotProven) || !outcome.message.includes('line'))
-        accepted.push(`${what}: ${String(outcome)}\n${changed.join('\n')}`);
-    }
-    expect(accepted).toEqual([]);
-    expect(tried.size).toBe(CHANGE.length);
   });
+
+  it.each(CHANGE)(
+    `is refused: %s, ${String(CHANGES)} times by the seed ${String(SEED)}`,
+    async (_what, change) => {
+      const random = new SeededRandom(SEED);
+      const accepted: string[] = [];
+      for (let number = 0; number < CHANGES;) {
+        const whole = random.pick([live, erased]) ?? live;
+        const changed = change(whole, random);
+        if (changed.join('\n') === whole.join('\n')) continue;
+        number += 1;
+        const outcome = await verify(changed).catch((error: unknown) => error);
+        if (!(outcome instanceof ExportNotProven) || !outcome.message.includes('line'))
+          accepted.push(`${String(outcome)}\n${changed.join('\n')}`);
+      }
+      expect(accepted).toEqual([]);
+    },
+    WITHIN_MS,
+  );
 });

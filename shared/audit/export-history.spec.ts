@@ -1,20 +1,21 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { EventType } from '../../schemas/events/catalogue.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
-import { exportedItem, exportEnd } from '../../schemas/http/history.ts';
+import { exportedItem, exportEnd } from '../../schemas/http/account/history.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { NO_STREAM } from '../event-store/event-store.ts';
 import { personalDataOf } from '../key-vault/personal-data.ts';
-import { historyModel } from '../read-models/history.ts';
+import { historyModel } from '../read-models/account/history.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { exported, inPieces } from '../testing/exported.ts';
 import { projectStored } from '../testing/project.ts';
 import { testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
+import { LogProofs } from './log-proofs.ts';
 import { verifyExport } from './verify-export.jose.ts';
 
 const userId = 'usr_1';
 
-/** Appends an event to a stream. Former events are stored as they were before they had a digest. */
+/** Appends an event to a stream. Events of earlier versions are stored without a digest, as they were then. */
 const stored = async (
   foundation: TestFoundation,
   stream: string,
@@ -65,6 +66,7 @@ describe('an export of a history', () => {
   it('has all events about the user in the order of the store, and ends with what is signed', async () => {
     const foundation = await testFoundation();
     await aHistory(foundation);
+    const position = await foundation.eventStore.head();
     const text = await exported(foundation, userId);
     const items = itemsOf(text);
     expect(items.map(({ type }) => type)).toEqual(TYPES);
@@ -72,7 +74,7 @@ describe('an export of a history', () => {
     const end = exportEnd.parse(JSON.parse(text.trimEnd().split('\n').at(-1) ?? ''));
     expect(end).toMatchObject({
       ...{ sub: userId, items: TYPES.length, hash: items.at(-1)?.hash },
-      position: await foundation.eventStore.head(),
+      position,
     });
     expect(await verifyExport(inPieces(text, 7), undefined)).toMatchObject({ sub: userId, items: TYPES.length });
   });
@@ -135,7 +137,11 @@ describe('an export of a history', () => {
     for (let at = 119; at >= 0; at -= 1) {
       await stored(foundation, `session-ses_${String(at)}`, ['SessionRevoked', { sessionId: `ses_${String(at)}` }]);
     }
+    const made = jest.spyOn(LogProofs.prototype, 'inclusion');
     const text = await exported(foundation, userId);
+    // Each proof is made once, and is in the line and in the text that is signed.
+    expect(made.mock.calls.flatMap(([leaves]) => leaves)).toHaveLength(1 + 3 * 120 + 120);
+    made.mockRestore();
     expect(await verifyExport(inPieces(text), undefined)).toMatchObject({ items: 1 + 3 * 120 + 120 });
   });
 });

@@ -1,13 +1,13 @@
-import { sessionStream } from '../../schemas/events/session-events.ts';
-import { transactionEvents, transactionStream } from '../../schemas/events/transaction-events.ts';
-import { userEvents, userStream } from '../../schemas/events/user-events.ts';
+import { sessionStream } from '../../schemas/events/account/session-events.ts';
+import { transactionEvents, transactionStream } from '../../schemas/events/onchain/transaction-events.ts';
+import { userEvents, userStream } from '../../schemas/events/account/user-events.ts';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { readEvery } from '../event-store/read-every.ts';
+import { readStream } from '../event-store/read-stream.ts';
 import { firstIndex } from '../primitives/first-index.ts';
-import { transactionsModel } from '../read-models/transactions.ts';
+import { transactionsModel } from '../read-models/onchain/transactions.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
-const PIECE_EVENTS = 100;
 const PAGE_TRANSACTIONS = 1_000;
 const { transaction } = transactionsModel.collections;
 const loggedIn = userEvents.UserLoggedIn.data.pick({ sessionId: true });
@@ -15,19 +15,19 @@ const submission = transactionEvents.TxSubmitted.data.pick({ transactionId: true
 
 export interface HistorySources {
   eventStore: Pick<EventStore, 'read' | 'readAll'>;
-  /** Names the user's transactions as far as it has come; the event store names those after them. */
+  /** Lists the user's transactions up to the position of its read model; the event store has those after it. */
   readStore: Pick<ReadStore, 'find' | 'position'>;
 }
 
 interface Asked {
   userId: string;
-  /** No later event is looked at. */
+  /** Later events are ignored. */
   upTo: Position;
 }
 
 /**
- * Yields all events about a user in the order of the store: the stream of the user, sessions begun and ended, transactions.
- * A login names its session before it starts, so that each event is known by the time that it is due.
+ * Yields all events about a user in the order of the store: the user's stream, sessions started and ended,
+ * transactions. A login names its session before the session starts, so each event is read before its turn comes.
  */
 export async function* historyEvents(sources: HistorySources, asked: Asked): AsyncGenerator<StoredEvent> {
   const { eventStore } = sources;
@@ -42,7 +42,7 @@ export async function* historyEvents(sources: HistorySources, asked: Asked): Asy
       due.add(await eventStore.read(transactionStream(one.id)));
     }
   };
-  for await (const event of streamOf(eventStore, userStream(userId))) {
+  for await (const event of readStream(eventStore, userStream(userId))) {
     if (event.position > upTo) break;
     yield* upToTransactions(event.position);
     yield* due.before(event.position);
@@ -53,7 +53,7 @@ export async function* historyEvents(sources: HistorySources, asked: Asked): Asy
   yield* due.before(Infinity);
 }
 
-/** Events of other streams that were read before it is their turn. */
+/** Events of other streams, read ahead of their turn. */
 class DueEvents {
   /** By position, the newest first. */
   private readonly waiting: StoredEvent[] = [];
@@ -77,16 +77,7 @@ class DueEvents {
   }
 }
 
-async function* streamOf(eventStore: HistorySources['eventStore'], stream: string): AsyncGenerator<StoredEvent> {
-  for (let from = 0; ;) {
-    const events = await eventStore.read(stream, { from, limit: PIECE_EVENTS });
-    yield* events;
-    if (events.length < PIECE_EVENTS) return;
-    from = (events.at(-1)?.revision ?? from) + 1;
-  }
-}
-
-/** Its first event and its last: those between are refreshes. */
+/** Returns the first event of a session and the last: all between are refreshes. */
 const sessionOf = async (eventStore: HistorySources['eventStore'], sessionId: string): Promise<StoredEvent[]> => {
   const stream = sessionStream(sessionId);
   const ends = await Promise.all([
@@ -99,7 +90,7 @@ const sessionOf = async (eventStore: HistorySources['eventStore'], sessionId: st
   return (isOne ? [first] : [first, last]).filter(({ type }) => type === 'SessionStarted' || type === 'SessionRevoked');
 };
 
-/** Returns the transactions of a user in the order in which they were submitted. */
+/** Returns the transactions of a user in the order of their submission. */
 const transactionsOf = async (
   { eventStore, readStore }: HistorySources,
   { userId, upTo }: Asked,

@@ -1,17 +1,16 @@
 import type { JsonObject } from '../../schemas/json.ts';
-import { pause } from '../primitives/pause.ts';
-import { WorkerCalls } from '../primitives/worker-calls.ts';
+import { pause } from '../primitives/waiting/pause.ts';
+import { WorkerCalls } from '../primitives/threads/worker-calls.ts';
 import type { QueryBudget } from '../read-store/query-budget.ts';
 import { QuerySlots } from '../read-store/query-slots.ts';
-import type { UserDocument } from '../read-models/users.ts';
-import type { FoldWork, HistoryAnswer, HistoryWork, Lines, LinesWork, OpenWork } from './history-work.ts';
+import type { HistoryAnswer, HistoryWork, Lines, LinesWork, OpenWork } from './history-work.ts';
 
-/** On a busy machine a piece takes longer than it works. */
+/** Maximum rest after a piece. On a busy machine, a piece takes longer than its own work. */
 const REST_MS_MAX = 20;
 
 /**
- * Decrypts, hashes and folds histories in a thread of its own, and lets one piece of work of a history be done at a time:
- * of those that wait, the one goes on whose caller has used least of late.
+ * Decrypts and hashes histories in a thread of its own, one piece of work at a time. Of the waiting pieces, the
+ * next is that of the caller with the least recent usage.
  */
 export class HistoryThread {
   private readonly slots = new QuerySlots(1);
@@ -21,8 +20,9 @@ export class HistoryThread {
   });
 
   /**
-   * Runs a piece of work, with the reads that it needs, when it has its turn. After it the next waits as long as it took, so
-   * that half of the time is left for everybody else, however much is asked for. @throws as `check` of the budget
+   * Runs a piece of work, including its reads, once its turn comes. Then rests as long as the piece took, which leaves
+   * half of the time to everything else, however much is requested.
+   * @throws as `check` of the budget
    */
   inSlot<Result>(budget: QueryBudget, piece: () => Promise<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
@@ -37,10 +37,6 @@ export class HistoryThread {
 
   async lines(work: Omit<LinesWork, 'kind'>): Promise<Lines> {
     return (await this.calls.call({ kind: 'lines', ...work })) as Lines;
-  }
-
-  async fold(work: Omit<FoldWork, 'kind'>): Promise<UserDocument | undefined> {
-    return (await this.calls.call({ kind: 'fold', ...work })) as UserDocument | undefined;
   }
 
   async open(work: Omit<OpenWork, 'kind'>): Promise<JsonObject[]> {

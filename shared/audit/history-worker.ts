@@ -1,5 +1,5 @@
-import { answerCalls } from '../primitives/answer-calls.ts';
+import { answerCalls } from '../primitives/threads/answer-calls.ts';
 import { workOnHistory } from './history-work.ts';
 
-/** Runs as a worker: it decrypts, hashes and folds histories while the other thread serves requests. */
+/** Runs as a worker: decrypts and hashes histories while the main thread serves requests. */
 answerCalls(workOnHistory);

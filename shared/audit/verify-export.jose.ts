@@ -3,64 +3,84 @@ import type { z } from 'zod';
 import {
   exportedItem,
   exportEnd,
+  firstExportEnd,
   formerExportEnd,
+  historyLine,
   type ExportedItem,
   type ExportEnd,
+  type FirstExportEnd,
   type FormerExportEnd,
-} from '../../schemas/http/history.ts';
-import { canonicalJson, digestOf } from '../primitives/canonical-json.ts';
+  type HistoryLine,
+} from '../../schemas/http/account/history.ts';
 import { sha256 } from '../primitives/ids.ts';
-import { safeParse } from '../primitives/safe-parse.ts';
-import { exportLines } from './export-lines.ts';
-import { ExportNotProven } from './export-not-proven.ts';
-import { NO_HASH } from '../read-models/history-line.ts';
+import { safeParse } from '../primitives/text/safe-parse.ts';
+import { canonicalText, exportLines, ExportNotProven } from './export-lines.ts';
+import { hashedMembers, NO_HASH } from '../read-models/account/history-line.ts';
+import { ExportedLeaves, type InLog, type LogAnchors } from './exported-leaves.ts';
 
 export interface VerifiedExport {
-  /** Whose history it is; `null` of an export of the former form, as `position` and `time` are: its signature does not say it. */
+  /**
+   * The user whose history this is. `null`, as are `position` and `time`, for an export in the earlier format, whose
+   * signature does not cover it.
+   */
   sub: string | null;
   items: number;
-  /** How many of them have no data any more, because their user was erased: all or none. */
+  /** Number of items without data because their user was erased: all or none. */
   erased: number;
-  /** No later event of the event store was looked at. */
+  /** Position up to which the event store was exported. */
   position: number | null;
   /** The hash of the newest item. */
   hash: string;
-  /** When the export was made, as its last line says. */
+  /** Time of the export, according to its last line. */
   time: string | null;
-  /** The id of the key that signed it; `null` where no keys were given. */
+  /** The id of the signing key; `null` if no keys were given. */
   signedBy: string | null;
+  /** What the transparency log proves; `null` for an export in an earlier format. */
+  log: InLog | null;
+}
+
+/** What the verification trusts. */
+export interface Anchors extends LogAnchors {
+  /** The JWKS of the account service; without it the signature of the last line is not verified. */
+  jwks?: JSONWebKeySet | undefined;
 }
 
 /**
- * Verifies an export: the form of every line, every digest, the chain of hashes and the signature over the last line.
+ * Verifies an export: the form of every line, every digest, the chain of hashes, that each line is in the transparency log,
+ * and the signature over the last line.
  * @param chunks the bytes of the export
- * @param keys the JWKS of the account service; without it the signature is not verified
- * @throws ExportNotProven
+ * @throws ExportNotProven, and LogAway and WrongTiles as the reader of tiles
  */
 export const verifyExport = async (
   chunks: AsyncIterable<Uint8Array>,
-  keys: JSONWebKeySet | undefined,
+  { jwks, ...anchors }: Anchors = {},
 ): Promise<VerifiedExport> => {
   const items = new VerifiedItems();
-  let end: ExportEnd | FormerExportEnd | undefined;
+  const leaves = new ExportedLeaves();
+  let end: End | undefined;
   let number = 0;
   for await (const line of exportLines(chunks)) {
     number += 1;
     const where = `line ${String(number)}`;
     if (end) throw new ExportNotProven(`${where} is after the signature`);
     const read = readLine(line, where);
-    if ('signature' in read) end = read;
-    else items.add(read, where);
+    if ('signature' in read) {
+      end = read;
+    } else {
+      items.add(read, where);
+      leaves.add(read, where);
+    }
   }
   if (!end) throw new ExportNotProven('the last line with the signature is missing');
   const where = `line ${String(number)}`;
   const { count, erased, hash } = items.finish(end, where);
-  const signedBy = await verifySignature(end, where, keys);
+  const log = await leaves.finish(end, where, anchors);
+  const signedBy = await verifySignature(end, where, jwks);
   const { sub, position, time } = 'previous' in end ? { sub: null, position: null, time: null } : end;
-  return { sub, items: count, erased, position, hash, time, signedBy };
+  return { sub, items: count, erased, position, hash, time, signedBy, log };
 };
 
-/** The items of an export, each verified against those before. */
+/** The items of an export, each verified against the previous ones. */
 class VerifiedItems {
   private count = 0;
   private hash = NO_HASH;
@@ -68,10 +88,12 @@ class VerifiedItems {
   private isErased: boolean | undefined;
   private hasErasure = false;
 
-  add({ salt, data, hash, ...hashed }: ExportedItem, where: string): void {
+  add(item: HistoryLine, where: string): void {
+    const { salt, data, hash, ...hashed } = hashedMembers(item);
     if (hashed.previous !== this.hash) throw new ExportNotProven(`${where} does not follow the line before it`);
     if (hashed.position <= this.position) throw new ExportNotProven(`${where} is not later than the line before it`);
-    if (sha256(canonicalJson(hashed)) !== hash) throw new ExportNotProven(`${where} was changed: its hash is another`);
+    if (sha256(canonicalText(hashed, where)) !== hash)
+      throw new ExportNotProven(`${where} was changed: its hash does not match`);
     if ((data === null) !== (salt === null))
       throw new ExportNotProven(`${where} has ${data === null ? 'a salt without data' : 'data without its salt'}`);
     this.isErased ??= data === null;
@@ -81,16 +103,16 @@ class VerifiedItems {
         : 'has no data, and lines before it have';
       throw new ExportNotProven(`${where} ${differs}: an erasure takes the data of every line`);
     }
-    if (data !== null && salt !== null && digestOf(salt, data) !== hashed.digest)
-      throw new ExportNotProven(`${where} was changed: its digest is another`);
+    if (data !== null && salt !== null && sha256(salt + canonicalText(data, where)) !== hashed.digest)
+      throw new ExportNotProven(`${where} was changed: its digest does not match`);
     this.hasErasure ||= hashed.type === 'UserErased';
     this.count += 1;
     this.hash = hash;
     this.position = hashed.position;
   }
 
-  /** @param where the last line, which says what there is */
-  finish(end: ExportEnd | FormerExportEnd, where: string): { count: number; erased: number; hash: string } {
+  /** @param where names the last line, which states the totals */
+  finish(end: End, where: string): { count: number; erased: number; hash: string } {
     const { count, hash, position } = this;
     if (this.isErased && !this.hasErasure)
       throw new ExportNotProven('line 1 has no data, and no line says that the user was erased');
@@ -104,13 +126,16 @@ class VerifiedItems {
   }
 }
 
-type Line = ExportedItem | ExportEnd | FormerExportEnd;
+type End = ExportEnd | FormerExportEnd | FirstExportEnd;
+type Line = ExportedItem | HistoryLine | End;
 
-/** Reads a line that is written exactly as its value is: with no member more, fewer or twice, and nothing in another form. */
+/**
+ * Reads a line, which must be the canonical text of its value: no member more, fewer or twice, and no other notation.
+ */
 const readLine = (line: string, where: string): Line => {
   const value = parse(line, where);
   const isEnd = 'signature' in value;
-  const schema: z.ZodType<Line> = isEnd ? ('previous' in value ? formerExportEnd : exportEnd) : exportedItem;
+  const schema: z.ZodType<Line> = isEnd ? endSchema(value) : 'leaf' in value ? exportedItem : historyLine;
   const { data, error } = safeParse(schema, value);
   const what = isEnd ? 'the last line of an export' : 'an item of a history';
   if (error) throw new ExportNotProven(`${where} is not ${what}: ${faultsOf(error)}`);
@@ -119,6 +144,11 @@ const readLine = (line: string, where: string): Line => {
       `${where} is written as no export is: it has spaces, or members or numbers in another form`,
     );
   return data;
+};
+
+const endSchema = (value: object): z.ZodType<End> => {
+  if ('previous' in value) return firstExportEnd;
+  return 'checkpoint' in value ? exportEnd : formerExportEnd;
 };
 
 const parse = (line: string, where: string): object => {
@@ -137,19 +167,16 @@ const faultsOf = ({ issues }: { issues: readonly { path: PropertyKey[]; message:
     .map(({ path, message }) => (path.length > 0 ? `${path.map(String).join('.')}: ${message}` : message))
     .join('; ');
 
-/** Returns the id of the key; without keys `null`. */
-const verifySignature = async (
-  end: ExportEnd | FormerExportEnd,
-  where: string,
-  keys: JSONWebKeySet | undefined,
-): Promise<string | null> => {
+/** Returns the id of the key; `null` without keys. */
+const verifySignature = async (end: End, where: string, keys: JSONWebKeySet | undefined): Promise<string | null> => {
   const { signature, ...line } = end;
   const parts = signature.split('.').map((part) => Buffer.from(part, 'base64url'));
-  // A decoder ignores characters and bits that are not the text's.
+  // A base64 decoder ignores characters and bits that do not belong to the text.
   if (parts.map((part) => part.toString('base64url')).join('.') !== signature)
     throw new ExportNotProven(`the signature in ${where} is not a compact JWS`);
-  const signed = 'previous' in line ? line.previous : canonicalJson(line);
-  if (parts[1]?.toString() !== signed) throw new ExportNotProven(`${where} was changed: its signature is over another`);
+  const signed = 'previous' in line ? line.previous : canonicalText(line, where);
+  if (parts[1]?.toString() !== signed)
+    throw new ExportNotProven(`${where} was changed: its signature is over another text`);
   if (!keys) return null;
   try {
     const audit = keys.keys.filter(({ kid }) => kid?.startsWith('audit-'));

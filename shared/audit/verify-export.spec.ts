@@ -1,12 +1,14 @@
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CompactSign, generateKeyPair } from 'jose';
 import type { JsonObject } from '../../schemas/json.ts';
 import { personalDataOf } from '../key-vault/personal-data.ts';
-import { canonicalJson } from '../primitives/canonical-json.ts';
+import { canonicalJson } from '../primitives/text/canonical-json.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { exported, inPieces } from '../testing/exported.ts';
+import { COSIGNATURE, NoteSigner } from '../transparency-log/signed-note.ts';
 import { testFoundation } from '../testing/test-foundation.ts';
-import { AuditKey } from './audit-key.jose.ts';
+import { AuditKey } from './audit-key.ts';
 import { verifyExport } from './verify-export.jose.ts';
 
 const userId = 'usr_1';
@@ -31,7 +33,7 @@ describe('an export of a history', () => {
   });
   const keys = () => ({ keys: [auditKey.published] });
   const verify = (some: readonly string[], jwks: ReturnType<typeof keys> | undefined = keys()) =>
-    verifyExport(inPieces(some.map((line) => `${line}\n`).join('')), jwks);
+    verifyExport(inPieces(some.map((line) => `${line}\n`).join('')), { jwks });
   const changed = (at: number, change: (line: string) => string) =>
     lines.map((line, index) => (index === at ? change(line) : line));
   const edited = (change: (line: Line) => Line) => (line: string) => JSON.stringify(change(JSON.parse(line) as Line));
@@ -40,6 +42,7 @@ describe('an export of a history', () => {
     const verified = {
       ...{ sub: userId, items: 4, erased: 0, position: 4, time: expect.any(String) },
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      log: expect.objectContaining({ origin: 'account.example/log', size: 4, signedBy: null, completeness: null }),
     };
     expect(await verify(lines)).toEqual({ ...verified, signedBy: auditKey.published.kid });
     expect(await verifyExport(inPieces(`${lines.join('\n')}\n`), undefined)).toEqual({ ...verified, signedBy: null });
@@ -92,12 +95,7 @@ describe('an export of a history', () => {
     ['a number', 1, (line: string) => line.replace('"position":2', '"position":2.0'), 'line 2 is written as'],
     ['a line end', 1, (line: string) => `${line}\r`, 'line 2 is written as'],
     ['the beginning', 0, (line: string) => `\ufeff${line}`, 'line 1 is not JSON'],
-    [
-      'whose it is',
-      4,
-      edited((line) => ({ ...line, sub: 'usr_2' })),
-      'line 5 was changed: its signature is over another',
-    ],
+    ['whose it is', 4, edited((line) => ({ ...line, sub: 'usr_2' })), 'line 1 is not of the user that line 5 names'],
     ['how many there are', 4, edited((line) => ({ ...line, items: 5 })), 'line 5 signs 5 items, and there are 4'],
     ['until when', 4, edited((line) => ({ ...line, position: 3 })), 'line 5 ends at position 3'],
     ['when', 4, edited((line) => ({ ...line, time: '2030-01-01T00:00:00.000Z' })), 'line 5 was changed: its signature'],
@@ -125,7 +123,7 @@ describe('an export of a history', () => {
 
   it('is not proven when it was cut, has bytes that are no text, or a line without end', async () => {
     const whole = `${lines.join('\n')}\n`;
-    await expect(verifyExport(inPieces(whole.slice(0, -1)), keys())).rejects.toThrow(
+    await expect(verifyExport(inPieces(whole.slice(0, -1)), { jwks: keys() })).rejects.toThrow(
       'line 5 does not end with a line feed',
     );
     const bytes = Buffer.from(whole);
@@ -133,11 +131,11 @@ describe('an export of a history', () => {
     const pieces = async function* () {
       yield await Promise.resolve(bytes);
     };
-    await expect(verifyExport(pieces(), keys())).rejects.toThrow('line 1 is not UTF-8');
+    await expect(verifyExport(pieces(), { jwks: keys() })).rejects.toThrow('line 1 is not UTF-8');
     const endless = async function* () {
       for (;;) yield await Promise.resolve(Buffer.alloc(2 ** 20, 'x'));
     };
-    await expect(verifyExport(endless(), keys())).rejects.toThrow('line 1 is longer than any line');
+    await expect(verifyExport(endless(), { jwks: keys() })).rejects.toThrow('line 1 is longer than any line');
   });
 
   it('is not proven when every line has lost its data, and the user was not erased', async () => {
@@ -162,14 +160,41 @@ describe('an export of a history', () => {
     );
   });
 
-  it('of the former form is proven as what it is: whose, how many and until when is not known', async () => {
-    const { hash } = JSON.parse(lines[3] ?? '') as { hash: string };
-    const former = async (previous: string) => JSON.stringify({ previous, signature: await auditKey.sign(previous) });
-    expect(await verify([...lines.slice(0, -1), await former(hash)])).toEqual({
-      ...{ sub: null, items: 4, erased: 0, position: null, hash, time: null, signedBy: auditKey.published.kid },
+  describe('of an earlier format is proven as what it is:', () => {
+    /** The items without what the log says of them. */
+    const lineOf = edited(
+      ({ leaf: _l, stream: _s, revision: _r, id: _i, schemaVersion: _v, metadata: _m, ...line }) => line,
+    );
+    const signed = async (end: Line) =>
+      JSON.stringify({ ...end, signature: await text(auditKey.sign([canonicalJson(end)])) });
+    const items = () => lines.slice(0, -1).map(lineOf);
+    const hash = () => (JSON.parse(lines[3] ?? '') as { hash: string }).hash;
+
+    it('of the second, whose, how many and until when', async () => {
+      const end = { sub: userId, items: 4, position: 4, hash: hash(), time: '2026-01-01T00:00:00.000Z' };
+      const former = [...items(), await signed(end)];
+      expect(await verify(former)).toEqual({ ...end, erased: 0, signedBy: auditKey.published.kid, log: null });
+      await expect(verify([...lines.slice(0, -1), await signed(end)])).rejects.toThrow('line 5 has another format');
+      await expect(verify([...items(), lines[4] ?? ''])).rejects.toThrow('line 5 has another format');
+      await expect(verify([lines[0] ?? '', ...former.slice(1)])).rejects.toThrow('line 2 has another format');
+      const witnesses = [new NoteSigner('witness.example', Buffer.alloc(32, 3), COSIGNATURE).key];
+      await expect(verifyExport(inPieces(`${former.join('\n')}\n`), { witnesses })).rejects.toThrow(
+        'line 5 has no checkpoint',
+      );
     });
-    await expect(verify([...lines.slice(0, 3), await former(hash)])).rejects.toThrow('lines are missing before line 4');
-    const longer = (await former(hash)).replace('}', ',"sub":"usr_1"}');
-    await expect(verify([...lines.slice(0, -1), longer])).rejects.toThrow('line 5 is not the last line of an export');
+
+    it('of the first, neither of these', async () => {
+      const first = async (previous: string) =>
+        JSON.stringify({ previous, signature: await text(auditKey.sign([previous])) });
+      expect(await verify([...items(), await first(hash())])).toEqual({
+        ...{ sub: null, items: 4, erased: 0, position: null, hash: hash(), time: null },
+        ...{ signedBy: auditKey.published.kid, log: null },
+      });
+      await expect(verify([...items().slice(0, 3), await first(hash())])).rejects.toThrow(
+        'lines are missing before line 4',
+      );
+      const longer = (await first(hash())).replace('}', ',"sub":"usr_1"}');
+      await expect(verify([...items(), longer])).rejects.toThrow('line 5 is not the last line of an export');
+    });
   });
 });

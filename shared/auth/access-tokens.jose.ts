@@ -2,7 +2,7 @@ import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jos
 import { z } from 'zod';
 import { address, loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import { KeptValues } from '../primitives/kept-values.ts';
+import { TtlCache } from '../primitives/ttl-cache.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import type { AppEnds, ServerKey } from './app-ends.ts';
 import type { AppItselfCaller, UserCaller } from './caller.ts';
@@ -17,29 +17,29 @@ export interface TokenIssuer {
   issuer: () => string;
   /** Returns the key that a token names. Throws jose's errors. */
   key: JWTVerifyGetKey;
-  /** Whether there are keys to check with. From then on the account service need not answer. */
+  /** Whether verification keys were loaded. From then on the account service may be down. */
   hasKeys: () => Promise<boolean>;
 }
 
-/** RFC 9068; `amr` as RFC 8176 has it. */
+/** RFC 9068; `amr` as in RFC 8176. */
 const common = z.object({ sub: z.string(), client_id: z.string(), exp: z.number(), jti: z.string() });
 const userClaims = common.extend({ sid: z.string(), amr: z.tuple([loginMethod]) });
-/** Of an app's own token. */
+/** Claims of an app's own token. */
 const appClaims = common.extend({ amr: z.tuple([z.literal('app')]), server_key: address });
 const claims = z.union([userClaims, appClaims]);
 type Claims = z.infer<typeof claims>;
 
-/** How long a token that was verified is known: a key that is withdrawn is trusted for no longer than that. */
+/** Cache time of verified tokens: a withdrawn key is trusted for at most this long. */
 const KNOWN_MS = 30_000;
 const KNOWN_MAX = 10_000;
 
-/** How old known keys may become before they are fetched again, and how soon that is tried again where it fails. */
+/** Age at which cached keys are fetched again, and the retry interval if that fails. */
 const REFRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 
 /**
- * The account service as seen by another service: its keys are fetched and cached. It may start later, and once there are
- * keys it may be away: they stay valid, and are fetched again beside the requests that use them.
+ * The account service as seen by another service: fetches and caches its keys. The account service may start later.
+ * Once keys are cached it may be down: they stay valid, and are refreshed in the background.
  * @param issuer `iss`, the address that clients use; it need not be reachable from here
  * @param jwksUrl the address of its keys
  */
@@ -59,7 +59,7 @@ export const remoteIssuer = (
     if (!keys.jwks() || now < refreshAt) return;
     refreshAt = now + REFRESH_MS;
     keys.reload().catch(() => {
-      // The last good keys stay.
+      // Keep the last good keys.
       refreshAt = now + RETRY_MS;
     });
   };
@@ -79,8 +79,10 @@ export const remoteIssuer = (
 
 /** Verifies access tokens, and returns their callers. */
 export class AccessTokens {
-  /** Verified ones, by their text: to check a signature takes longer than all else that a request for a document does. */
-  private readonly known: KeptValues<Claims>;
+  /**
+   * Verified tokens by their text: checking a signature takes longer than everything else in a request for a document.
+   */
+  private readonly known: TtlCache<Claims>;
 
   constructor(
     private readonly issuer: TokenIssuer,
@@ -88,7 +90,7 @@ export class AccessTokens {
     private readonly sessions: Pick<SessionEnds, 'hasEnded'>,
     private readonly apps: Pick<AppEnds, 'isRevoked' | 'isServerKeyRevoked'>,
   ) {
-    this.known = new KeptValues(clock, { max: KNOWN_MAX, keptMs: KNOWN_MS });
+    this.known = new TtlCache(clock, { max: KNOWN_MAX, ttlMs: KNOWN_MS });
   }
 
   /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */

@@ -29,7 +29,7 @@ describe('the keys of the account service, as another service knows them', () =>
     return { jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' }, token };
   };
   const verify = async (token: string) => (await verifyToken(token, 'at+jwt', issuer, clock)).payload.sub;
-  /** As long as the account service or the key that it had would last. */
+  /** Moves the clock, and the fake time of the cached keys with it. */
   const passTime = (ms: number) => {
     clock.time += ms;
     jest.setSystemTime(clock.time);
@@ -41,6 +41,8 @@ describe('the keys of the account service, as another service knows them', () =>
       now: clock.time,
       doNotFake: [
         'nextTick',
+        'queueMicrotask',
+        'hrtime',
         'setImmediate',
         'setTimeout',
         'clearTimeout',

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { appStream } from '../../schemas/events/app-events.ts';
+import { appStream } from '../../schemas/events/account/app-events.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import { NO_STREAM } from '../event-store/event-store.ts';
-import { appsModel } from '../read-models/apps.ts';
+import { appsModel } from '../read-models/account/apps.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { projectStored } from '../testing/project.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';

@@ -1,18 +1,18 @@
-import { appEvents, appStream } from '../../schemas/events/app-events.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import { appEvents, appStream } from '../../schemas/events/account/app-events.ts';
+import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../primitives/clock.ts';
-import { KeptValues } from '../primitives/kept-values.ts';
-import { inTime } from '../primitives/in-time.ts';
-import { appsModel, type AppDocument } from '../read-models/apps.ts';
+import { TtlCache } from '../primitives/ttl-cache.ts';
+import { inTime } from '../primitives/waiting/in-time.ts';
+import { appsModel, type AppDocument } from '../read-models/account/apps.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const { app } = appsModel.collections;
-/** Together less than the 2 s within which tokens of a revoked app must be refused. */
+/** Cache time and timeout. Together less than the 2 s within which tokens of a revoked app must be refused. */
 const KEPT_MS = 1_000;
 const TOLD_WITHIN_MS = 500;
 const APPS_MAX = 1_000;
 
-/** A server key by the address that a token names. */
+/** A server key, identified by the address that a token names. */
 export interface ServerKey {
   appId: string;
   signer: string;
@@ -25,57 +25,55 @@ interface AppEndsOptions {
 }
 
 /**
- * Tells which apps and server keys were revoked, less than 2 s late: the last event of an app's stream is its end. While the
- * event store is away the read model decides. An app without events was not revoked; a server key that is unknown was.
+ * Tells which apps and server keys were revoked, less than 2 s late: an app is revoked if the last event of its stream
+ * says so. Falls back to the read model while the event store is down. An app without events counts as live; an unknown
+ * server key counts as revoked.
  */
 export class AppEnds {
-  private readonly kept: KeptValues<boolean>;
-  private readonly keptKeys: KeptValues<boolean>;
+  private readonly kept: TtlCache<boolean>;
+  private readonly keptKeys: TtlCache<boolean>;
 
   constructor(private readonly stores: AppEndsOptions) {
-    this.kept = new KeptValues(stores.clock, { max: APPS_MAX, keptMs: KEPT_MS });
-    this.keptKeys = new KeptValues(stores.clock, { max: APPS_MAX, keptMs: KEPT_MS });
+    this.kept = new TtlCache(stores.clock, { max: APPS_MAX, ttlMs: KEPT_MS });
+    this.keptKeys = new TtlCache(stores.clock, { max: APPS_MAX, ttlMs: KEPT_MS });
   }
 
-  async isRevoked(appId: string): Promise<boolean> {
-    return this.told(this.kept, appId, {
-      byStream: () => this.isRevokedInStream(appId),
-      byReadModel: async () => (await this.inReadModel(appId))?.revokedAt != null,
+  isRevoked(appId: string): Promise<boolean> {
+    return this.kept.getOrAsk(appId, async () => {
+      const told = await inTime(() => this.isRevokedInStream(appId), TOLD_WITHIN_MS);
+      return told ?? (await this.inReadModel(appId))?.revokedAt != null;
     });
   }
 
-  async isServerKeyRevoked({ appId, signer }: ServerKey): Promise<boolean> {
-    return this.told(this.keptKeys, `${appId} ${signer}`, {
-      byStream: () => this.isServerKeyRevokedInStream({ appId, signer }),
-      byReadModel: async () => {
-        const found = await this.inReadModel(appId);
-        return signer !== found?.serverSigner && signer !== found?.formerServerSigner;
-      },
+  isServerKeyRevoked({ appId, signer }: ServerKey): Promise<boolean> {
+    return this.keptKeys.getOrAsk(`${appId} ${signer}`, async () => {
+      const told = await inTime(() => this.isServerKeyRevokedInStream({ appId, signer }), TOLD_WITHIN_MS);
+      if (told !== undefined) return told;
+      const found = await this.inReadModel(appId);
+      return signer !== found?.serverSigner && signer !== found?.formerServerSigner;
     });
   }
 
-  /** Returns those of the apps that were revoked. */
+  /** Returns the revoked ones of these apps. */
   async revokedOf(appIds: readonly string[]): Promise<Set<string>> {
     const revoked = await Promise.all(appIds.map((appId) => this.isRevoked(appId)));
     return new Set(appIds.filter((_, at) => revoked[at]));
   }
 
-  private async told(
-    kept: KeptValues<boolean>,
-    key: string,
-    { byStream, byReadModel }: Record<'byStream' | 'byReadModel', () => Promise<boolean>>,
-  ): Promise<boolean> {
-    const now = this.stores.clock.elapsed();
-    const known = kept.get(key);
-    if (known !== undefined) return known;
-    const revoked = (await inTime(byStream, TOLD_WITHIN_MS)) ?? (await byReadModel());
-    kept.set(key, revoked, now);
-    return revoked;
+  /** Returns those of these apps that had been revoked at a position. */
+  async revokedBy(appIds: readonly string[], position: Position): Promise<Set<string>> {
+    const ends = await Promise.all(appIds.map((appId) => this.endOf(appId)));
+    return new Set(appIds.filter((_, at) => (ends[at]?.position ?? Infinity) <= position));
   }
 
   private async isRevokedInStream(appId: string): Promise<boolean> {
+    return (await this.endOf(appId)) !== undefined;
+  }
+
+  /** Returns the event by which an app was revoked, which is the last of its stream. */
+  private async endOf(appId: string): Promise<StoredEvent | undefined> {
     const [last] = await this.stores.eventStore.read(appStream(appId), { direction: 'backwards', limit: 1 });
-    return last?.type === 'AppRevoked';
+    return last?.type === 'AppRevoked' ? last : undefined;
   }
 
   /** The last event about the key decides. */

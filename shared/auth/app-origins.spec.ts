@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { appsModel } from '../read-models/apps.ts';
+import { appsModel } from '../read-models/account/apps.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { projectInto } from '../testing/project.ts';
 import { TestClock, testFoundation } from '../testing/test-foundation.ts';
-import { startThings, ThingsModule } from '../testing/things-service.ts';
+import { startThings, ThingsModule } from '../testing/http/things-service.ts';
 import { startService } from '../edge/start-service.ts';
 import { AppOrigins } from './app-origins.ts';
 

@@ -1,16 +1,17 @@
 import { Refusal } from '../errors/refusal.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../primitives/clock.ts';
-import { appsModel, type AppDocument } from '../read-models/apps.ts';
+import { appsModel, type AppDocument } from '../read-models/account/apps.ts';
+import { getOrLoad, TtlCache } from '../primitives/ttl-cache.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const { app } = appsModel.collections;
-const KEPT_MS = 1_000;
+const CACHED_MS = 1_000;
 const PAGE = 1_000;
 
 const SHOWN_CHARACTERS_MAX = 200;
 
-/** @param appId the app that does not allow it; without, no app does */
+/** @param appId the app that does not allow the origin; without it, no app does */
 export const originNotAllowed = (origin: string, appId?: string): Refusal => {
   const shown = origin.slice(0, SHOWN_CHARACTERS_MAX);
   const who = appId === undefined ? 'no app allows' : 'the app does not allow';
@@ -20,14 +21,16 @@ export const originNotAllowed = (origin: string, appId?: string): Refusal => {
 
 /** The origins that at least one live app allows, at most a second old. */
 export class AppOrigins {
-  private kept: { origins: Promise<Set<string>>; until: number } | undefined;
+  private readonly cache: TtlCache<Promise<Set<string>>>;
 
   constructor(
     private readonly readStore: ReadStore,
-    private readonly clock: Clock,
-  ) {}
+    clock: Clock,
+  ) {
+    this.cache = new TtlCache(clock, { max: 1, ttlMs: CACHED_MS });
+  }
 
-  /** @throws CannotStart when an app allows every origin, or all that match a pattern */
+  /** @throws CannotStart if an app allows every origin, or all that match a pattern */
   async refuseWildcards(): Promise<void> {
     for await (const { id, name, origins } of this.liveApps()) {
       const wildcard = origins.find((origin) => origin.includes('*'));
@@ -38,15 +41,7 @@ export class AppOrigins {
   }
 
   async allow(origin: string): Promise<boolean> {
-    const now = this.clock.elapsed();
-    if (!this.kept || this.kept.until <= now) {
-      const origins = this.read();
-      this.kept = { origins, until: now + KEPT_MS };
-      origins.catch(() => {
-        this.kept = undefined;
-      });
-    }
-    return (await this.kept.origins).has(origin);
+    return (await getOrLoad(this.cache, '', () => this.read())).has(origin);
   }
 
   private async read(): Promise<Set<string>> {

@@ -1,45 +1,48 @@
-import { appStream } from '../../../schemas/events/app-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
+import { appStream } from '../../schemas/events/account/app-events.ts';
+import { Refusal } from '../errors/refusal.ts';
+import type { Transactor } from '../event-store/transactions/transact.ts';
+import { TtlCache } from '../primitives/ttl-cache.ts';
+import { appFold, appIdOf, liveApp, type App } from './app.ts';
 
 const CACHED_MS = 1_000;
 const APPS_MAX = 1_000;
 
-/** Finds apps. It reads the event store and not a read model, so that a new app can log in at once. */
+/** Finds apps. Reads the event store instead of a read model, so that a new app can log in at once. */
 export class Apps {
-  private readonly cache: KeptValues<App>;
+  private readonly cache: TtlCache<App>;
 
   constructor(private readonly transactor: Transactor) {
-    this.cache = new KeptValues(transactor.clock, { max: APPS_MAX, keptMs: CACHED_MS });
+    this.cache = new TtlCache(transactor.clock, { max: APPS_MAX, ttlMs: CACHED_MS });
   }
 
   /**
-   * An answer may be one second old; that an app does not exist is not cached.
+   * The answer may be one second old, but the absence of an app is not cached.
    * @throws Refusal api_key_unknown, app_revoked
    */
   async live(apiKey: string): Promise<App> {
     return knownAndLive(await this.byId(appIdOf(apiKey)));
   }
 
-  /** Likewise, as it is at this moment: a key that was made a moment ago is known. */
+  /** Like `live`, without the cache: knows a key that was made a moment ago. */
   async liveNow(apiKey: string): Promise<App> {
     const { state } = await this.transactor.load(appStream(appIdOf(apiKey)), appFold);
     return knownAndLive(state);
   }
 
-  /** Likewise. @throws Refusal app_revoked */
+  /** Like `live`, by app id. @throws Refusal app_revoked */
   async liveById(appId: string): Promise<App> {
     return liveApp(await this.byId(appId));
   }
 
-  /** Likewise: returns a third party's app, whose sessions see only what came through it; `undefined` of any other. */
+  /**
+   * Returns the id if it is a third party's app, whose sessions see only what came through that app; `undefined` for
+   * any other. Cached like `live`.
+   */
   async onlyOf(appId: string): Promise<string | undefined> {
     return (await this.byId(appId))?.isThirdParty ? appId : undefined;
   }
 
-  /** @throws Refusal forbidden, of a third party's app */
+  /** @throws Refusal forbidden, for a third party's app */
   async requireTrusted(appId: string): Promise<void> {
     if ((await this.onlyOf(appId)) !== undefined)
       throw new Refusal(
@@ -48,13 +51,8 @@ export class Apps {
       );
   }
 
-  private async byId(appId: string): Promise<App | undefined> {
-    const now = this.transactor.clock.elapsed();
-    const cached = this.cache.get(appId);
-    if (cached) return cached;
-    const { state: app } = await this.transactor.load(appStream(appId), appFold);
-    if (app) this.cache.set(appId, app, now);
-    return app;
+  private byId(appId: string): Promise<App | undefined> {
+    return this.cache.getOrAsk(appId, async () => (await this.transactor.load(appStream(appId), appFold)).state);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Claimant } from '../chain/claimant.ts';
+import type { Claimant } from '../chain/identifiers/claimant.ts';
 import type { TokenCaller } from './caller.ts';
 
 /** Returns the claimant that holds a caller's claims on watches; `userId` is `null` if the app itself calls. */

@@ -10,12 +10,12 @@ import type { AppItselfCaller, ConnectionCaller } from './caller.ts';
 import { holderOfWallet } from './wallet-holder.ts';
 
 const LIFE_MS = 600_000;
-/** What a token is written with besides its payload. */
+/** The context with which tokens are signed. */
 const CONTEXT = 'connection';
 
 /**
- * Who signed the request for a connection token: an app, with its signing key; the app itself, with its server key; or a
- * user, with a linked wallet.
+ * The signer of the request for a connection token: an app, with its signing key; the app itself, with its server key;
+ * or a user, with a linked wallet.
  */
 const signer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('app'), appId: z.string() }),
@@ -24,18 +24,18 @@ const signer = z.discriminatedUnion('kind', [
 ]);
 export type StreamSigner = z.infer<typeof signer>;
 
-/** Clients keep it for as long as it is accepted. */
+/** Signed form. Clients keep it until it expires. */
 const payload = z.object({
   id: z.string(),
   signer,
-  /** The node at which it is accepted: its stream, and the routes at its domain. */
+  /** The node that accepts the token: the address of its stream, and the domain of its routes. */
   node: z.string(),
   domain: z.string(),
   /** Unix milliseconds. */
   expiresAt: z.number(),
 });
 
-/** Whether a node is the one that asks. */
+/** Whether a token's node is the node of this process. */
 type IsHere = (node: { address: string; domain: string }) => boolean;
 
 interface ConnectionTokensOptions {
@@ -46,7 +46,7 @@ interface ConnectionTokensOptions {
   ids: Ids;
 }
 
-/** Tokens of the gateway. Each lasts ten minutes and is accepted at one node, by whichever process of it. */
+/** Tokens of the gateway. Each lasts ten minutes and is accepted at one node, by any of its processes. */
 export class ConnectionTokens {
   private readonly texts: SignedText;
 
@@ -68,7 +68,7 @@ export class ConnectionTokens {
   }
 
   /**
-   * Returns `undefined` for text that is not a connection token.
+   * Returns `undefined` for a text that is not a connection token.
    * @throws Refusal token_expired, token_invalid, app_revoked
    */
   async verify(token: string, isHere: IsHere): Promise<ConnectionCaller | AppItselfCaller | undefined> {
@@ -95,6 +95,6 @@ export class ConnectionTokens {
       return;
     }
     if ((await holderOfWallet(eventStore, by.wallet)) !== by.userId)
-      throw new Refusal('token_invalid', 'the wallet that signed is linked to its user no more');
+      throw new Refusal('token_invalid', 'the wallet that signed is no longer linked to its user');
   }
 }

@@ -1,9 +1,9 @@
 import type { TokenCaller } from './caller.ts';
 
 /**
- * Returns the key under which a caller is counted, the same for each of its tokens: `user:<id>`, `app:<id>` for an app
- * itself, or `signing-key:<id>` for whoever has the signing key of that app. An app's signing key is in every visitor's
- * browser, so a stranger who has it uses up nothing of what the app itself may do.
+ * Returns the key under which a caller's usage is counted, the same for each of its tokens: `user:<id>`, `app:<id>` for
+ * an app itself, or `signing-key:<id>` for a holder of an app's signing key. That key is in every visitor's browser, so
+ * a stranger with it must not use up the app's own quota.
  */
 export const holderKey = (caller: TokenCaller): string => {
   if (caller.kind === 'app-itself') return `app:${caller.appId}`;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../testing/test-foundation.ts';
-import { testIssuer } from '../testing/test-tokens.jose.ts';
+import { testIssuer } from '../testing/http/test-tokens.jose.ts';
 import { AccessTokens } from './access-tokens.jose.ts';
 
 describe('an access token that was verified', () => {

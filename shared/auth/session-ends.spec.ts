@@ -1,7 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { sessionStream } from '../../schemas/events/session-events.ts';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { sessionStream } from '../../schemas/events/account/session-events.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { sessionsModel } from '../read-models/sessions.ts';
+import { sessionsModel } from '../read-models/account/sessions.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import { projectStored } from '../testing/project.ts';
@@ -13,8 +13,7 @@ describe('the end of a session', () => {
   let foundation: TestFoundation;
   let clock: TestClock;
   let ends: SessionEnds;
-  /** How often streams were read. */
-  let streamsRead: number;
+  let read: jest.Spied<TestFoundation['eventStore']['read']>;
 
   const append = (sessionId: string, after: number, type: 'SessionStarted' | 'SessionRevoked') =>
     foundation.eventStore.append(sessionStream(sessionId), after, [
@@ -28,13 +27,7 @@ describe('the end of a session', () => {
     clock = new TestClock();
     foundation = await testFoundation({ clock });
     ends = new SessionEnds(foundation);
-    const { eventStore } = foundation;
-    const read = eventStore.read.bind(eventStore);
-    streamsRead = 0;
-    eventStore.read = (...args) => {
-      streamsRead += 1;
-      return read(...args);
-    };
+    read = jest.spyOn(foundation.eventStore, 'read');
     await start('ses_1');
     await project();
   });
@@ -46,7 +39,7 @@ describe('the end of a session', () => {
     clock.time += 500;
     expect(await ends.hasEnded('ses_1')).toBe(true);
     expect(await ends.hasEnded('ses_unknown')).toBe(false);
-    expect(streamsRead).toBe(0);
+    expect(read).toHaveBeenCalledTimes(0);
   });
 
   it('is trusted to a read model that is at most a second behind', async () => {
@@ -54,7 +47,7 @@ describe('the end of a session', () => {
     await start('ses_2');
     clock.time += 999;
     expect(await ends.hasEnded('ses_1')).toBe(false);
-    expect(streamsRead).toBe(0);
+    expect(read).toHaveBeenCalledTimes(0);
   });
 
   it('is seen within two seconds although the projection stands still', async () => {
@@ -104,11 +97,11 @@ describe('the end of a session', () => {
     await revoke('ses_many_7');
     await project();
     expect(await ends.endedOf(ids)).toEqual(new Set(['ses_many_7']));
-    expect(streamsRead).toBe(0);
+    expect(read).toHaveBeenCalledTimes(0);
     await revoke('ses_many_119');
     clock.time += 5_000;
     expect(await ends.endedOf(ids)).toEqual(new Set(['ses_many_7', 'ses_many_119']));
-    expect(streamsRead).toBe(ids.length);
+    expect(read).toHaveBeenCalledTimes(ids.length);
   });
 
   it('is seen although the clock of the machine is set back', async () => {

@@ -1,21 +1,22 @@
-import { sessionStream } from '../../schemas/events/session-events.ts';
+import { inPieces } from '../primitives/in-pieces.ts';
+import { sessionStream } from '../../schemas/events/account/session-events.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../primitives/clock.ts';
-import { KeptValues } from '../primitives/kept-values.ts';
-import { inTime } from '../primitives/in-time.ts';
-import { sessionsModel } from '../read-models/sessions.ts';
+import { getOrLoad, TtlCache } from '../primitives/ttl-cache.ts';
+import { inTime } from '../primitives/waiting/in-time.ts';
+import { sessionsModel } from '../read-models/account/sessions.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const { session } = sessionsModel.collections;
-/** Together less than the 2 s within which a revoked session must be refused. */
+/** Cache time and lags. Together less than the 2 s within which a revoked session must be refused. */
 const KEPT_MS = 500;
 const LAG_MAX_MS = 1_000;
 const LAG_KEPT_MS = 250;
 const SESSIONS_MAX = 10_000;
 const SESSIONS_PER_QUERY = 1_000;
-/** How long each store may take to say where it is before it counts as away. */
+/** How long each store may take to report its position before it counts as down. */
 const TOLD_WITHIN_MS = 500;
-/** Streams that are read at once. */
+/** Streams read concurrently. */
 const STREAMS_AT_ONCE = 50;
 
 interface SessionEndsOptions {
@@ -25,37 +26,32 @@ interface SessionEndsOptions {
 }
 
 /**
- * Tells which sessions have ended, less than 2 s late. The read model of sessions says so as long as it keeps up with the
- * event store; else the session's own stream does, whose last event is its end. A session without events has not ended.
- * While the event store is away no session ends, so a read model that kept up until then goes on deciding.
+ * Tells which sessions have ended, less than 2 s late. The read model decides as long as it keeps up with the event
+ * store; otherwise the session's own stream does, whose last event is its end. A session without events has not ended.
+ * While the event store is down no session can end, so a read model that had kept up goes on deciding.
  */
 export class SessionEnds {
-  private readonly kept: KeptValues<boolean>;
-  /** What the head of the event store was, oldest first. */
+  private readonly kept: TtlCache<boolean>;
+  /** Recent heads of the event store, oldest first. */
   private heads: { head: Position; askedAt: number }[] = [];
   private wasInTime = false;
-  private projected: { isInTime: Promise<boolean>; until: number } | undefined;
+  private readonly projected: TtlCache<Promise<boolean>>;
 
   constructor(private readonly stores: SessionEndsOptions) {
-    this.kept = new KeptValues(stores.clock, { max: SESSIONS_MAX, keptMs: KEPT_MS });
+    this.projected = new TtlCache(stores.clock, { max: 1, ttlMs: LAG_KEPT_MS });
+    this.kept = new TtlCache(stores.clock, { max: SESSIONS_MAX, ttlMs: KEPT_MS });
   }
 
-  async hasEnded(sessionId: string): Promise<boolean> {
-    const now = this.stores.clock.elapsed();
-    const kept = this.kept.get(sessionId);
-    if (kept !== undefined) return kept;
-    const ended = (await this.endedOf([sessionId])).has(sessionId);
-    this.kept.set(sessionId, ended, now);
-    return ended;
+  hasEnded(sessionId: string): Promise<boolean> {
+    return this.kept.getOrAsk(sessionId, async () => (await this.endedOf([sessionId])).has(sessionId));
   }
 
-  /** Returns those of the sessions that have ended. */
+  /** Returns the ended ones of these sessions. */
   async endedOf(sessionIds: readonly string[]): Promise<Set<string>> {
     const isProjected = await this.isProjectedInTime();
     const ended = new Set<string>();
     const size = isProjected ? SESSIONS_PER_QUERY : STREAMS_AT_ONCE;
-    for (let from = 0; from < sessionIds.length; from += size) {
-      const page = sessionIds.slice(from, from + size);
+    for (const page of inPieces(sessionIds, size)) {
       const found = isProjected ? await this.projectedEnds(page) : await this.storedEnds(page);
       for (const sessionId of found) ended.add(sessionId);
     }
@@ -76,14 +72,10 @@ export class SessionEnds {
   }
 
   private isProjectedInTime(): Promise<boolean> {
-    const now = this.stores.clock.elapsed();
-    if (!this.projected || this.projected.until <= now) {
-      this.projected = { isInTime: this.compare(now), until: now + LAG_KEPT_MS };
-    }
-    return this.projected.isInTime;
+    return getOrLoad(this.projected, '', () => this.compare(this.stores.clock.elapsed()));
   }
 
-  /** Whether the read model is known to have what the event store had at most `LAG_MAX_MS` ago. */
+  /** Whether the read model has everything that the event store had at most `LAG_MAX_MS` ago. */
   private async compare(askedAt: number): Promise<boolean> {
     const { eventStore, readStore } = this.stores;
     const [head, position] = await Promise.all([
@@ -98,7 +90,7 @@ export class SessionEnds {
   }
 }
 
-/** Whether a session has ended, at this moment. */
+/** Whether a session has ended, right now. */
 export const hasEndedInStream = async (eventStore: Pick<EventStore, 'read'>, sessionId: string): Promise<boolean> => {
   const [last] = await eventStore.read(sessionStream(sessionId), { direction: 'backwards', limit: 1 });
   return last?.type === 'SessionRevoked';

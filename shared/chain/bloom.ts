@@ -10,7 +10,7 @@ const BLOOM_BYTES = 256;
 export const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(BLOOM_BYTES)}`;
 export const BLOOM_OF_NOTHING = `0x${'00'.repeat(BLOOM_BYTES)}`;
 
-/** Of a block whose logs, as an endpoint gives them, do not account for its bloom. */
+/** Reported for a block whose logs, as an endpoint returns them, do not explain its bloom. */
 export const BLOOM_MISMATCH =
   'logs that the bloom announces are missing (if the blooms of this chain cannot be believed, set "bloom": false for it in CHAINS)';
 
@@ -20,20 +20,20 @@ export const bloomBits = (hex: string): BloomBits => {
   return [bit(0), bit(4), bit(8)];
 };
 
-/** Whether a block can hold a log that set these bits; `false` is certain. */
+/** Whether a block can hold a log that set these bits. `false` is certain, `true` is not. */
 export const bloomMayContain = (logsBloom: string, bits: BloomBits): boolean =>
   bits.every((bit) => {
     const at = 2 + byteOf(bit) * 2;
     return (Number.parseInt(logsBloom.slice(at, at + 2), 16) & (1 << (bit & 7))) !== 0;
   });
 
-/** Whether a block can hold a log that passes the filter; `false` is certain. */
+/** Whether a block can hold a log that passes the filter. `false` is certain, `true` is not. */
 export const bloomMayPass = (logsBloom: string, { addresses, topics }: LogFilter): boolean =>
   [addresses, topics].every(
     (choices) => choices.length === 0 || choices.some((choice) => bloomMayContain(logsBloom, bloomBits(choice))),
   );
 
-/** How many bits of a bloom are set. */
+/** Counts the bits of a bloom that are set. */
 export const bitsOfBloom = (logsBloom: string): number =>
   Array.from(logsBloom.slice(2), (digit) => BITS_OF_DIGIT[Number.parseInt(digit, 16)] ?? 0).reduce(
     (sum, bits) => sum + bits,
@@ -42,8 +42,8 @@ export const bitsOfBloom = (logsBloom: string): number =>
 const BITS_OF_DIGIT = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
 /**
- * How likely it is that a bloom has the bits of one of so many items, none of which is in its block. That is an address, or a topic:
- * of the two of an event one may be there, with others.
+ * Probability that a bloom matches at least one of this many items by chance, when none of them is in the block. An
+ * item is an address or a topic, but not both of an event, because the other one may really be there.
  */
 export const chanceInBloom = (logsBloom: string, items: number): number =>
   1 - (1 - (bitsOfBloom(logsBloom) / (8 * BLOOM_BYTES)) ** BITS_OF_ITEM) ** items;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bloomMayPass, bloomOf } from './bloom.ts';
-import type { LogToMine } from './chain-reader.memory.ts';
+import type { LogToMine } from '../testing/chain/simulated-chain.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader, type LogFilter } from './chain-reader.ts';
 
 /** A chain that the test controls. */
@@ -116,7 +116,7 @@ export const chainReaderContract = (
     it('returns the same logs again, and those of a block from its receipts', async () => {
       const [header, next] = await mine([aLog(0, 0, 1), aLog(1, 1, 2)], [aLog(0, 0, 3)]);
       if (!header || !next) throw new Error('no block');
-      const { logs, disputed } = await reader.logsAgain(header.number, next.number, ANY);
+      const { logs, disputed } = await reader.crossCheckedLogs(header.number, next.number, ANY);
       expect([logs, disputed]).toEqual([await reader.logsOfRange(header.number, next.number, ANY), []]);
       const receipts = await reader.receiptsOfBlock(header);
       expect(dataOf(receipts.logs)).toEqual([1, 2]);

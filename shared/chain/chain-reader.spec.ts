@@ -1,5 +1,5 @@
 import { chainReaderContract } from './chain-reader.contract.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
+import { MemoryChain } from '../testing/chain/chain-reader.memory.ts';
 
 chainReaderContract('memory', () => {
   const reader = new MemoryChain(2484);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
+import { JsonRpcNode } from '../testing/chain/json-rpc-node.ts';
+import { MemoryChain } from '../testing/chain/chain-reader.memory.ts';
 import { requireServedChains } from './served-chains.ts';
 
 describe('the chains that endpoints serve', () => {

@@ -1,12 +1,13 @@
 import { CannotStart } from '../errors/cannot-start.ts';
-import { askChainId } from './header-requests.ts';
-import { JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { askChainId } from './client/header-requests.ts';
+import { JsonRpcEndpoint } from './client/endpoints/json-rpc-endpoint.ts';
 
 const ANSWERS_WITHIN_MS = 3_000;
 
 /**
- * Asks each endpoint which chain it serves, all at once. One that does not answer may do so later, and is not used before it
- * says that it is of this chain. @throws CannotStart if one serves another chain, naming the setting
+ * Asks all endpoints concurrently which chain they serve. An endpoint without an answer is used only once it has
+ * confirmed its chain.
+ * @throws CannotStart if an endpoint serves another chain, naming the setting
  */
 export const requireServedChains = async (
   chains: readonly { chainId: number; rpcUrls: readonly string[] }[] = [],
@@ -24,7 +25,7 @@ export const requireServedChains = async (
   await Promise.all(asked);
 };
 
-/** Returns nothing of an endpoint that does not answer, or answers something else. */
+/** Returns `undefined` if the endpoint does not answer, or its answer is not a chain id. */
 const servedBy = async (url: string): Promise<number | undefined> => {
   const endpoint = new JsonRpcEndpoint(url, ANSWERS_WITHIN_MS, new AbortController().signal);
   const served = Number((await askChainId(endpoint).catch(() => undefined)) ?? Number.NaN);

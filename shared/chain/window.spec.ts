@@ -5,10 +5,8 @@ import {
   splitAfter,
   extend,
   follows,
-  isFarAhead,
   linkedWindow,
   tipOf,
-  toWindow,
   type FinalBlock,
   type LinkedBlock,
   type Window,
@@ -73,20 +71,6 @@ describe('the window of a chain', () => {
     const [first, second, third, fourth] = window;
     expect(splitAfter(window, 'e')).toEqual({ kept: [first, second], removed: [fourth, third] });
     expect(splitAfter(window, 'd')).toEqual({ kept: [first], removed: [fourth, third, second] });
-  });
-
-  it('is far behind a head whose final block is more than 500 blocks away', () => {
-    expect(isFarAhead(window, { number: 7 + 500 })).toBe(false);
-    expect(isFarAhead(window, { number: 7 + 501 })).toBe(true);
-  });
-
-  it('keeps number, hash, parent and time of a header, and the position since which it is read', () => {
-    const header = { number: 4, hash: 'd', parentHash: 'c', timestamp: 7, logsBloom: '0x' };
-    const next = { number: 5, hash: 'e', parentHash: 'd', timestamp: 8, logsBloom: '0x' };
-    expect(toWindow([header, next], 30)).toEqual([
-      { number: 4, hash: 'd', parentHash: 'c', timestamp: 7, since: 30 },
-      { number: 5, hash: 'e', parentHash: 'd', timestamp: 8, since: 30 },
-    ]);
   });
 
   it('stays linked, whatever headers come', () => {

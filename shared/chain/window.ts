@@ -1,43 +1,45 @@
-import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-
-/** How many headers are fetched one by one in one advance to a head, also when a reorganisation rewinds the window. */
-export const WALK_BLOCKS_MAX = 500;
-
-/** A block that is deeper than this is taken for final even where the chain does not say so: a window cannot grow for ever. */
-export const FINAL_DEPTH_MAX = 1_024;
-
-/** The links of a block, by which a header is compared with the window. */
+/** What tells where a block is in its chain. */
 export interface LinkedBlock {
   number: number;
   hash: string;
   parentHash: string;
 }
 
-/** A block of the chain, before it enters the window. */
-export type Header = Omit<WindowBlock, 'since'>;
-
 /**
- * The window of a chain that is followed: consecutive blocks, each the parent of the next, oldest first. The first is
- * final, the others may be reorganised.
+ * The window of a chain that is followed: consecutive blocks, oldest first. The first one is final, the others may
+ * still be reorganised.
+ *
+ *     97 ← 98 ← 99 ← 100
+ *     │    │         └─ tip: the newest block that was read
+ *     │    └─ may be reorganised, like every block after it
+ *     └─ final: never reorganised
+ *
+ * What a header is to this window (`classifyHeader`):
+ *
+ *     101   parent 100   extension             97 ← 98 ← 99 ← 100 ← 101
+ *     99'   parent 98    reorganisation        97 ← 98 ← 99', after 100 and 99 are reverted
+ *     105   parent 104   gap                   101 to 104 must come first
+ *     100'  parent 99'   fork                  99' must come first
+ *     98'   parent 97'   deeper-than-finality  97 is final, and 98' does not descend from it
+ *     99    parent 98    duplicate             nothing to do
  */
 export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
 
 /** How a header relates to the window. */
 export type HeaderRelation =
-  /** It is in the window, or older than it, on whatever branch: nothing to do. */
+  /** It is in the window, or older than the window on any branch: nothing to do. */
   | { kind: 'duplicate' }
   /** It follows the tip. */
   | { kind: 'extension' }
   /** Blocks `from`…`to` must come first. */
   | { kind: 'gap'; from: number; to: number }
-  /** It belongs to another branch; its parent must come first. */
+  /** It is on another branch, and its parent is unknown: the parent must come first. */
   | { kind: 'fork' }
-  /** Its parent is a block before the tip: the blocks after its parent are no longer on the chain. */
+  /** Its parent is in the window before the tip: the blocks after its parent have left the chain. */
   | { kind: 'reorganisation' }
-  /** It is on a branch without the window's final block. */
+  /** Its branch does not contain the window's final block. */
   | { kind: 'deeper-than-finality' }
-  /** Its number does not follow its parent's, which no valid block has. */
+  /** Its number is not its parent's plus one. No valid block is like that. */
   | { kind: 'invalid' };
 
 export const tipOf = <Block extends LinkedBlock>(window: Window<Block>): Block => window.at(-1) ?? window[0];
@@ -68,7 +70,7 @@ export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock)
   return { kind: 'fork' };
 };
 
-/** Splits the window after the block of this hash, which must be in it. The removed blocks come newest first. */
+/** Splits the window after the block with this hash, which must be in it. The removed blocks come newest first. */
 export const splitAfter = <Block extends LinkedBlock>(
   window: Window<Block>,
   hash: string,
@@ -78,13 +80,16 @@ export const splitAfter = <Block extends LinkedBlock>(
   return { kept: [first, ...rest.slice(0, at)], removed: window.slice(at + 1).toReversed() };
 };
 
-/** A block that cannot be reorganised. Without a hash it is the one of this number, on whatever branch. */
+/** A final block. Without a hash it is the block with this number on any branch. */
 export interface FinalBlock {
   number: number;
   hash?: string;
 }
 
-/** Appends the block after the tip, and drops the blocks before the final one, unless that is on another branch. */
+/**
+ * Appends the block after the tip, and drops the blocks before the final one, unless the final one is on another
+ * branch.
+ */
 export const extend = <Block extends LinkedBlock>(
   window: Window<Block>,
   block: Block,
@@ -95,24 +100,3 @@ export const extend = <Block extends LinkedBlock>(
   const [first, ...rest] = longer.slice(Math.max(0, at));
   return first && (final.hash === undefined || final.hash === first.hash) ? [first, ...rest] : longer;
 };
-
-/**
- * Whether a head is too far ahead for its headers to be fetched one by one. The blocks up to it are then read as ranges, or
- * it is approached in steps. A window around such a head has no block in common with this one.
- */
-export const isFarAhead = (window: Window<LinkedBlock>, final: FinalBlock): boolean =>
-  final.number - tipOf(window).number > WALK_BLOCKS_MAX;
-
-/** @param since every event that is observed in the block is stored after this position */
-export const toWindowBlock = ({ number, hash, parentHash, timestamp }: Header, since: Position): WindowBlock => ({
-  number,
-  hash,
-  parentHash,
-  timestamp,
-  since,
-});
-
-export const toWindow = ([first, ...rest]: Window<Header>, since: Position): Window<WindowBlock> => [
-  toWindowBlock(first, since),
-  ...rest.map((header) => toWindowBlock(header, since)),
-];

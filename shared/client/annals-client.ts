@@ -1,138 +1,175 @@
-import type { z } from 'zod';
-import { accountRoutes, type Session } from '../../schemas/http/account-routes.ts';
-import { v1Text } from '../../schemas/http/app-signature.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
-import { laterPosition } from './later-position.ts';
-import { refuseProblem } from './problem-error.ts';
+import { AnnalsError } from './annals-error.ts';
+import { AppSigner, type AppOptions } from './app-signer.ts';
+import {
+  Caller,
+  type CallOptions,
+  type RouteAnswer,
+  type RouteArguments,
+  type RouteInput,
+  type RouteName,
+} from './caller.ts';
+import { KeptValues, type ClientStorage } from './client-storage.ts';
+import { Events, type EventsOptions } from './events/events.ts';
+import { Login } from './login.ts';
+import { routeTable, type StreamEvent } from './routes.ts';
+import { randomKey, SessionKeeper, type SessionState } from './session-keeper.ts';
+import { findNodes, nodeAt } from './events/stream-nodes.ts';
+import type { RetryPauses } from './events/subscription.ts';
+import { Transport, type ServiceUrls } from './transport.ts';
 
-/** Signs by EIP-191. An ethers or viem wallet is a MessageSigner. */
-export interface MessageSigner {
-  signMessage: (text: string) => Promise<string>;
+export { AnnalsError };
+export type { AnnalsErrorCode } from './annals-error.ts';
+export type { AppOptions, SignedRequest } from './app-signer.ts';
+export type { CallOptions, RouteAnswer, RouteInput, RouteName } from './caller.ts';
+export type { ClientStorage, KeyValueStore, WebStorage } from './client-storage.ts';
+export type { Checkpoint, EventsOptions } from './events/events.ts';
+export type { Eip1193Provider, LoginOptions, SentPassword, StartedLogin, WalletSigner } from './login.ts';
+export type { EventRecord, Problem, ProblemCode, Routes, Session, StreamEvent, StreamMessages } from './routes.ts';
+export type { SessionState } from './session-keeper.ts';
+export type { RetryPauses, StreamState } from './events/subscription.ts';
+export type { Login } from './login.ts';
+
+export interface ClientOptions extends ServiceUrls, AppOptions {
+  /** Where the session is kept, e.g. `localStorage`; default in memory. Clients that share it share the session. */
+  storage?: ClientStorage | undefined;
+  /** How often a query, or a command with an `idempotencyKey`, is repeated after a failure that can pass; default 3. */
+  repeats?: number | undefined;
+  /** Pauses before a lost stream connects again: default `{firstMs: 1000, maxMs: 30000}`. A node may ask for others. */
+  retryPauses?: RetryPauses | undefined;
+  clock?: Clock | undefined;
 }
 
-export interface AnnalsClientOptions {
-  accountUrl: string;
-  eventUrl: string;
-  /** The calling app. Its signing key is a secret of the app's own server. */
-  app: { apiKey: string; origin: string; signer: MessageSigner };
-  clock?: Clock;
+/** A function for each route of the interface, named as in the OpenAPI documents. */
+export type RouteFunctions = {
+  [Name in RouteName]: (...input: RouteArguments<Name>) => Promise<RouteAnswer<Name>>;
+};
+
+type QueryOf<Name extends RouteName> = RouteInput<Name> extends { query?: infer Query } ? Query : never;
+type BodyOf<Name extends RouteName> = RouteInput<Name> extends { body?: infer Body } ? Body : never;
+type Signal = Pick<CallOptions, 'signal'>;
+type CommandOptions = Pick<CallOptions, 'signal' | 'idempotencyKey'>;
+type Answer<Name extends RouteName> = Promise<RouteAnswer<Name>>;
+
+export interface AnnalsClient {
+  login: Login;
+  /** Ends the session here and at the service. */
+  logout: (options?: Signal) => Promise<void>;
+  session: {
+    /** `loading` until the storage was read. */
+    readonly state: SessionState;
+    /** Reads the session from the storage. */
+    load: () => Promise<SessionState>;
+    /** Calls back when somebody signs in or out, in this tab or another; returns what ends that. */
+    onChange: (listener: () => void) => () => void;
+  };
+  /** A token that stays valid for some time, for requests of your own. */
+  accessToken: (options?: Signal) => Promise<string>;
+  /** The changes of a contract's event, each once and in order, for as long as you read. */
+  events: (options: EventsOptions) => AsyncGenerator<StreamEvent, void>;
+  /** Past events of a contract: one page. */
+  query: (query: QueryOf<'queryEvents'>, options?: Signal) => Answer<'queryEvents'>;
+  /** The events of contracts that are watched. */
+  watches: {
+    register: (body: BodyOf<'registerContract'>, options?: CommandOptions) => Answer<'registerContract'>;
+    list: (query?: QueryOf<'listContracts'>, options?: Signal) => Answer<'listContracts'>;
+    get: (id: string, options?: Signal) => Answer<'getContract'>;
+    remove: (id: string, options?: CommandOptions) => Answer<'removeContract'>;
+    pause: (id: string, options?: CommandOptions) => Answer<'pauseContract'>;
+    resume: (id: string, options?: CommandOptions) => Answer<'resumeContract'>;
+    replay: (id: string, body?: BodyOf<'replayContract'>, options?: CommandOptions) => Answer<'replayContract'>;
+  };
+  /** Sends a transaction of the user's smart account, once however often it is repeated with one `idempotencyKey`; default a new one. */
+  send: (body: BodyOf<'sendTransaction'>, options?: CommandOptions) => Answer<'sendTransaction'>;
+  /** A page of what happened to the user who is signed in. */
+  history: (query?: QueryOf<'readHistory'>, options?: Signal) => Answer<'readHistory'>;
+  routes: RouteFunctions;
 }
 
-type InputOf<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
-interface Input<Contract extends RouteContract> {
-  params?: InputOf<Contract['params']>;
-  query?: InputOf<Contract['query']>;
-  body?: InputOf<Contract['body']>;
-  /** A command that is sent again with the same key is carried out once. */
-  idempotencyKey?: string;
-}
+const REPEATS = 3;
 
-/** An access token that expires sooner than this is refreshed before it is used. */
-const RENEW_BEFORE_MS = 30_000;
+/** A client of an account service, an event catcher and its stream, for an app. */
+export const createClient = (options: ClientOptions): AnnalsClient => {
+  const clock = options.clock ?? systemClock;
+  const prefix = `annals.${options.apiKey}.`;
+  const kept = new KeptValues(options.storage ?? new Map<string, string>(), prefix);
+  const renewals = {
+    logInApp: () => caller.call('issueAppToken'),
+    refresh: (refreshToken: string, idempotencyKey: string) =>
+      caller.call('refreshSession', { body: { refreshToken }, idempotencyKey }),
+  };
+  const sessions = new SessionKeeper(kept, renewals, clock, `${prefix}refresh`);
+  const app = new AppSigner(options, clock);
+  const caller: Caller = new Caller(new Transport(options), app, sessions, options.repeats ?? REPEATS);
+  const { streamUrl } = options;
+  const events = new Events(
+    ({ signal, ...query }) =>
+      streamUrl === undefined
+        ? findNodes((until) => caller.call('listNodes', { query, signal: until }), signal)
+        : nodeAt(streamUrl),
+    (refused) => sessions.accessToken({ refused }),
+    options.retryPauses,
+  );
+  return {
+    ...sessionFunctions(sessions, caller, new Login(caller, sessions, kept)),
+    ...routeFunctions(caller, sessions, events),
+  };
+};
 
-/** Calls an account service and an event catcher, typed by their route contracts. It reads its own writes. */
-export class AnnalsClient {
-  private session: Session | undefined;
-  private renewal: Promise<Session> | undefined;
-  private position: string | undefined;
+const sessionFunctions = (sessions: SessionKeeper, caller: Caller, login: Login) => ({
+  login,
+  logout: async ({ signal }: Signal = {}): Promise<void> => {
+    try {
+      await caller.call('logOut', { signal });
+    } finally {
+      await sessions.end();
+    }
+  },
+  session: {
+    get state() {
+      return sessions.state;
+    },
+    load: async () => {
+      await sessions.load();
+      return sessions.state;
+    },
+    onChange: (listener: () => void) => sessions.onChange(listener),
+  },
+  accessToken: ({ signal }: Signal = {}) => sessions.accessToken({ signal }),
+});
 
-  private readonly clock: Clock;
+const routeFunctions = (
+  caller: Caller,
+  sessions: SessionKeeper,
+  events: Events,
+): Omit<AnnalsClient, keyof ReturnType<typeof sessionFunctions>> => {
+  const names = Object.keys(routeTable) as RouteName[];
+  const routes = Object.fromEntries(
+    names.map((name) => [name, (...input: RouteArguments<RouteName>) => caller.call(name, ...input)]),
+  ) as RouteFunctions;
+  return {
+    events: (options) => events.read(options),
+    query: (query, options) => routes.queryEvents({ query, ...options }),
+    watches: {
+      register: (body, options) => routes.registerContract({ body, ...options }),
+      list: (query = {}, options = {}) => routes.listContracts({ query, ...options }),
+      get: (id, options) => routes.getContract({ params: { id }, ...options }),
+      remove: (id, options) => routes.removeContract({ params: { id }, ...options }),
+      pause: (id, options) => routes.pauseContract({ params: { id }, ...options }),
+      resume: (id, options) => routes.resumeContract({ params: { id }, ...options }),
+      replay: (id, body = {}, options = {}) => routes.replayContract({ params: { id }, body, ...options }),
+    },
+    send: (body, { signal, idempotencyKey = randomKey() } = {}) =>
+      routes.sendTransaction({ body, signal, idempotencyKey }),
+    history: async (query = {}, options = {}) =>
+      routes.readHistory({ params: { id: await userIdOf(sessions) }, query, ...options }),
+    routes,
+  };
+};
 
-  constructor(private readonly options: AnnalsClientOptions) {
-    this.clock = options.clock ?? systemClock;
-  }
-
-  /** Signs in with a wallet. Later calls are made as its user. @throws ProblemError */
-  async signIn(wallet: MessageSigner & { address: string }): Promise<Session> {
-    const signer = wallet.address;
-    const { message, nonce } = await this.call(accountRoutes.walletChallenge, { query: { signer } });
-    const signature = await wallet.signMessage(message);
-    this.session = await this.call(accountRoutes.logInWithWallet, { body: { signer, signature, nonce } });
-    return this.session;
-  }
-
-  /**
-   * Signs in with a one-time password. Later calls are made as its user.
-   * @param password returns the six digits that came by email
-   * @throws ProblemError
-   */
-  async signInByEmail(email: string, password: () => Promise<string>): Promise<Session> {
-    const { token } = await this.call(accountRoutes.requestEmailPassword, { body: { email } });
-    this.session = await this.call(accountRoutes.logInWithEmail, { body: { email, token, otp: await password() } });
-    return this.session;
-  }
-
-  /**
-   * Signs in at one of the other sites.
-   * @param browse takes a person to an address, and returns that at which the site sends the person back to the app
-   * @throws ProblemError
-   */
-  async signInAt(provider: string, browse: (url: string) => Promise<URL>): Promise<Session> {
-    const { url } = await this.call(accountRoutes.startOAuthLogin, { params: { provider } });
-    const back = Object.fromEntries((await browse(url)).searchParams);
-    this.session = await this.call(accountRoutes.logInWithOAuth, { params: { provider }, body: back });
-    return this.session;
-  }
-
-  /** Calls a route of the interface. @throws ProblemError */
-  async call<const Contract extends RouteContract>(
-    contract: Contract,
-    input: Input<Contract> = {},
-  ): Promise<z.output<Contract['answer']>> {
-    const { params, query, body, idempotencyKey } = input;
-    const base = contract.service === 'account' ? this.options.accountUrl : this.options.eventUrl;
-    const values = new Map(entriesOf(params));
-    const path = contract.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(values.get(name) ?? ''),
-    );
-    const url = new URL(base + path);
-    url.search = new URLSearchParams(entriesOf(query)).toString();
-    const answer = await fetch(url, {
-      method: contract.method,
-      headers: {
-        ...(await this.authentication(contract.auth)),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-        ...(contract.method === 'GET' && this.position !== undefined && { 'x-min-position': this.position }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    // Of answers that overtake each other the one with the greatest position counts, refused ones too.
-    this.position = laterPosition(this.position, answer.headers.get('x-position') ?? undefined);
-    await refuseProblem(answer);
-    return contract.answer.parse(contract.status === 204 ? undefined : await answer.json()) as z.output<
-      Contract['answer']
-    >;
-  }
-
-  /** Returns a token that remains valid for some time, for example to open a stream. */
-  async accessToken(): Promise<string> {
-    if (!this.session) throw new Error('sign in first');
-    if (this.session.accessTokenExpire - this.clock.now() < RENEW_BEFORE_MS)
-      this.session = await this.renew(this.session);
-    return this.session.accessToken;
-  }
-
-  /** Refreshes the session once for all concurrent callers. */
-  private renew({ refreshToken }: Session): Promise<Session> {
-    this.renewal ??= this.call(accountRoutes.refreshSession, { body: { refreshToken } }).finally(() => {
-      this.renewal = undefined;
-    });
-    return this.renewal;
-  }
-
-  private async authentication(auth: RouteContract['auth']): Promise<Record<string, string>> {
-    if (auth === 'none') return {};
-    if (auth === 'bearer') return { authorization: `Bearer ${await this.accessToken()}` };
-    const { apiKey, origin, signer } = this.options.app;
-    const timestamp = String(this.clock.now());
-    const signature = await signer.signMessage(v1Text({ origin, timestamp, apiKey }));
-    return { 'x-api-key': apiKey, origin, 'x-timestamp': timestamp, 'x-signature': signature };
-  }
-}
-
-const entriesOf = (values: unknown): [string, string][] =>
-  Object.entries(values ?? {})
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, String(value)]);
+const userIdOf = async (sessions: SessionKeeper): Promise<string> => {
+  const session = await sessions.load();
+  if (!session) throw new AnnalsError('not_signed_in', 'sign in first');
+  if (session.userId === undefined) throw new AnnalsError('forbidden', 'an app is no user');
+  return session.userId;
+};

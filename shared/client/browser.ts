@@ -2,11 +2,11 @@ const STEPS_MAX = 20;
 const FORM = /<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/i;
 const HIDDEN = /<input type="hidden" name="([^"]+)" value="([^"]*)"/gi;
 
-/** What a person does in a browser, by HTTP: follows redirects, keeps cookies, and fills in the forms it meets. */
+/** Imitates a person in a browser, over HTTP: follows redirects, keeps cookies, and fills in forms. */
 export class Browser {
   private readonly cookies = new Map<string, string>();
 
-  /** Returns the address that begins with `end`, to which the site sends the browser at last. */
+  /** Returns the URL, beginning with `end`, to which the site finally sends the browser. */
   async logIn(url: string, fields: Record<string, string>, end: string): Promise<URL> {
     let next: { url: URL; form?: URLSearchParams } = { url: new URL(url) };
     for (let step = 0; step < STEPS_MAX; step += 1) {

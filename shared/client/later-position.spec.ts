@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { PositionHeader } from '../edge/position-header.ts';
-import { MemoryEventStore } from '../event-store/event-store.memory.ts';
+import { PositionHeader } from '../edge/answers/position-header.ts';
+import { MemoryEventStore } from '../testing/engines/event-store.memory.ts';
 import { laterPosition } from './later-position.ts';
 
 describe('the later of two positions', () => {

@@ -12,7 +12,7 @@ export interface LoadedSettings {
   sources: Record<SettingName, SettingSource>;
 }
 
-/** Names every setting that is not valid. Values are left out, because they may be secret. */
+/** Names every setting that is not valid, without its value, which may be secret. */
 export class SettingsError extends CannotStart {
   override readonly name = 'SettingsError';
   constructor(readonly wrong: readonly WrongSetting[]) {
@@ -20,17 +20,17 @@ export class SettingsError extends CannotStart {
   }
 }
 
-/** Settings without a default that a process needs. */
+/** Settings without a default that a process requires. */
 export interface RequiredSettings {
   always?: readonly SettingName[];
   inProduction?: readonly SettingName[];
 }
 
-/** What all services in one process need. A single service is started without secrets that it does not use. */
+/** Default for a process that runs all services. A single service starts without the secrets that it does not use. */
 const requiredByAllServices: RequiredSettings = { inProduction: ['MASTER_KEY', 'CHAINS'] };
 
 /**
- * Reads every setting from the environment, else from the file that `ANNALS_ENV_FILE` names, else takes its default.
+ * Loads every setting: from the environment, else from the file that `ANNALS_ENV_FILE` names, else its default.
  * @throws SettingsError
  */
 export const loadSettings = (environment: NodeJS.ProcessEnv, required = requiredByAllServices): LoadedSettings => {
@@ -39,7 +39,7 @@ export const loadSettings = (environment: NodeJS.ProcessEnv, required = required
   return loaded;
 };
 
-/** Like `loadSettings`, but settings that are not valid are left out and named in `wrong`. */
+/** Like `loadSettings`, but leaves out settings that are not valid and names them in `wrong`. */
 export const checkSettings = (
   environment: NodeJS.ProcessEnv,
   required = requiredByAllServices,
@@ -61,7 +61,7 @@ export const checkSettings = (
       wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
   }
   const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
-  // Settings that are missing may be in the file that cannot be read.
+  // A missing setting may stand in the file that could not be read: report the file alone.
   if (wrong.some(({ name }) => name === 'ANNALS_ENV_FILE')) return { ...loaded, wrong };
   const reported = new Set(wrong.map(({ name }) => name.split('.')[0]));
   const refused = [
@@ -85,7 +85,7 @@ const readEnvironmentFile = (file: string | undefined, refuse: (message: string)
 
 const pathOf = (name: string, path: readonly PropertyKey[]): string => [name, ...path.map(String)].join('.');
 
-/** Where there is no key of the edge, the master key serves. */
+/** `MASTER_KEY` replaces a missing `EDGE_KEY`. */
 const hasInstead = ({ MASTER_KEY }: Settings, name: SettingName): boolean =>
   name === 'EDGE_KEY' && MASTER_KEY !== undefined;
 
@@ -100,7 +100,7 @@ const missing = (settings: Settings, { always = [], inProduction = [] }: Require
   ];
 };
 
-/** Settings that have no use without others. */
+/** Settings that are useless without others. */
 const usedTogether: readonly { name: SettingName; needs: readonly SettingName[] }[] = [
   { name: 'SMTP_URL', needs: ['MAIL_FROM'] },
   { name: 'MESSENGER_BOT_TOKEN', needs: ['MESSENGER_BOT_NAME', 'MESSENGER_WEBHOOK_SECRET'] },

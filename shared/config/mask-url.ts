@@ -1,6 +1,6 @@
 import { readServerUrl } from './server-url.ts';
 
-/** Removes secrets from a URL: RPC providers put keys into paths, queries and user names, servers have passwords. */
+/** Removes secrets from a URL: RPC providers put keys into paths, queries and user names; servers have passwords. */
 export const maskUrl = (text: string): string => {
   if (!URL.canParse(text)) {
     const server = readServerUrl(text);

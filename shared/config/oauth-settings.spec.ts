@@ -85,7 +85,7 @@ describe('the settings of a login provider', () => {
     const openId = { issuer: 'https://site.example', clientId: 'annals' };
     expect(wrongIn({ ...openId, clientSecret: 'x'.repeat(32), idTokenAlg: 'HS256' })).toEqual([]);
     expect(messagesIn({ ...openId, clientSecret: 'x'.repeat(31), idTokenAlg: 'HS256' })).toEqual([
-      'OAUTH_A.idTokenAlg needs a clientSecret of at least 32 bytes: whoever guesses it can log in as anybody',
+      'OAUTH_A.idTokenAlg needs a clientSecret of at least 32 bytes: anybody who guesses it can log in as any user',
     ]);
     expect(wrongIn({ ...openId, clientSecret: 'x'.repeat(32), idTokenAlg: 'HS512' })).toEqual(['OAUTH_A.idTokenAlg']);
     const clientSecret = { key: pemOf('P-256'), keyId: 'k', teamId: 't' };

@@ -2,14 +2,14 @@ import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 import { isLoopback } from '../primitives/loopback.ts';
 
-/** Tokens and secrets travel to it. Nobody but who has this machine can listen in on its loopback. */
+/** Must be https, because tokens and secrets are sent to this URL. On loopback, nobody else can listen in. */
 const providerUrl = z.string().refine((text) => {
   const { protocol, hostname, username, password, hash } = URL.parse(text) ?? { protocol: '' };
   const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname ?? ''));
   return isSafe && [username, password, hash].every((part) => part === '');
 }, 'is not an https URL, or has a user name or a fragment');
 
-/** What each login sets by itself: a setting in its place would break every login, or what protects it. */
+/** Parameters that each login sets itself. A setting in their place would break every login, or what protects it. */
 const OF_EACH_LOGIN = new Set([
   ...['client_id', 'redirect_uri', 'response_type', 'state', 'nonce', 'code_challenge', 'code_challenge_method'],
   ...['request', 'request_uri'],
@@ -27,9 +27,9 @@ const parameters = z
     }
   });
 
-/** A member of a token or of the user-info; with dots, one that is further inside. */
+/** Path of a member in a token or in the user-info; dots lead into nested objects: `data.id`. */
 const memberPath = z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'is not the name of a member, such as id or data.id');
-/** Our member to theirs. `email` and `name` label the identity, the others fill the profile too. */
+/** Maps our member names to the provider's. `email` and `name` label the identity, the others fill the profile too. */
 const claims = z.strictObject({
   email: memberPath.optional(),
   username: memberPath.optional(),
@@ -44,11 +44,11 @@ const client = {
   clientId: z.string().min(1),
   /** Separated by spaces. */
   scopes: z.string().optional(),
-  /** How the client says who it is: in a header, or in the body. */
+  /** Where the client's credentials are sent: in a header, or in the body. */
   authentication: z.enum(['basic', 'post']).optional(),
   /** `false` for a provider that refuses PKCE. */
   pkce: z.boolean().optional(),
-  /** What else the address of the login page has. */
+  /** Further parameters of the login page's URL. */
   parameters: parameters.optional(),
   claims: claims.optional(),
 };
@@ -61,7 +61,7 @@ const isP256Key = (pem: string): boolean => {
     return false;
   }
 };
-/** A key in place of a secret: the client signs a short-lived token with it, as Apple wants. */
+/** A key in place of a secret: the client signs a short-lived token with this key, as Apple requires. */
 const secretKey = z.strictObject({
   key: z.string().refine(isP256Key, 'is not the PEM of a private key on the curve P-256'),
   keyId: z.string().min(1),
@@ -82,11 +82,14 @@ const openIdProvider = z
       const schema = typeof given === 'object' && given !== null ? secretKey : clientSecret;
       return parsedBy(schema, given, context);
     }),
-    /** `false` for a provider whose id tokens do not have the nonce of the login. */
+    /** `false` for a provider whose id tokens lack the nonce of the login. */
     nonce: z.boolean().optional(),
-    /** What signs the id tokens; default what the provider says of itself, and never the client's secret. */
+    /**
+     * Signature algorithm of the id tokens. Default: what the provider's metadata says, but never an HMAC with the
+     * client's secret.
+     */
     idTokenAlg: idTokenAlg.optional(),
-    /** Clients other than `clientId` whose id tokens are taken at `POST /auth/{provider}/token`. */
+    /** Clients other than `clientId` whose id tokens `POST /auth/{provider}/token` accepts. */
     audiences: z.array(z.string().min(1)).optional(),
   })
   .superRefine(({ idTokenAlg: alg, clientSecret: secret }, context) => {
@@ -96,7 +99,7 @@ const openIdProvider = z
     context.addIssue({
       code: 'custom',
       path: ['idTokenAlg'],
-      message: `needs a clientSecret of at least ${String(bytesMin)} bytes: whoever guesses it can log in as anybody`,
+      message: `needs a clientSecret of at least ${String(bytesMin)} bytes: anybody who guesses it can log in as any user`,
     });
   });
 
@@ -107,14 +110,17 @@ const plainProvider = z.strictObject({
   ...client,
   clientSecret,
   subject: memberPath,
-  /** Of the identities, so that they stay the same when endpoints move; default the origin of the user-info. */
+  /**
+   * Issuer of the identities, so that they stay the same when endpoints move. Default: the origin of the user-info
+   * endpoint.
+   */
   issuer: z.string().min(1).max(2_048).optional(),
 });
 export type OpenIdProviderSettings = z.infer<typeof openIdProvider>;
 export type PlainProviderSettings = z.infer<typeof plainProvider>;
 export type OAuthProviderSettings = OpenIdProviderSettings | PlainProviderSettings;
 
-/** Parses by another schema, and refuses what that refuses. */
+/** Parses by another schema, and reports the issues of that schema. */
 const parsedBy = <Schema extends z.ZodType>(
   schema: Schema,
   given: unknown,
@@ -133,7 +139,7 @@ export const oauthProviderSettings = z
     parsedBy('authorizationEndpoint' in given ? plainProvider : openIdProvider, given, context),
   );
 
-/** Whether somebody between here and the provider could listen in. */
+/** Whether any endpoint is without TLS, so that a third party could listen in. */
 export const isInsecure = (settings: OAuthProviderSettings): boolean =>
   endpointsOf(settings).some((url) => new URL(url).protocol !== 'https:');
 

@@ -9,7 +9,7 @@ export interface WrongSetting {
   message: string;
 }
 
-/** Names the settings that are allowed in development and dangerous in production. Values are left out. */
+/** Names the settings that are allowed in development but dangerous in production, without their values. */
 export const refusedInProduction = (settings: Partial<Settings>): WrongSetting[] =>
   settings.NODE_ENV === 'production'
     ? rules.filter(({ applies }) => applies(settings)).map(({ name, message }) => ({ name, message }))
@@ -64,7 +64,7 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'RPC_DEBUG',
-    message: "must be off in production: whoever is signed in could stop everybody's operations",
+    message: "must be off in production: any signed-in user could stop everybody's operations",
     applies: ({ RPC_DEBUG }) => RPC_DEBUG === 'on',
   },
   ...(['OAUTH_A', 'OAUTH_B', 'OAUTH_C'] as const).map((name) => ({
@@ -87,13 +87,15 @@ const hasGuessablePassword = (url: string | undefined): boolean => {
   return server !== undefined && server.password !== '' && isGuessable(server);
 };
 
-/** Whether an acknowledged write can be lost. If an option is given twice, both values count. */
+/** Whether MongoDB could lose an acknowledged write. If an option is given twice, both values count. */
 const isWeak = (mongoUrl: string | undefined): boolean =>
   (mongoUrl === undefined ? undefined : readServerUrl(mongoUrl))?.options.some(
     ([name, value]) => (name === 'w' && value !== 'majority') || (['j', 'journal'].includes(name) && value !== 'true'),
   ) ?? false;
 
-/** Default passwords of servers and examples, compared without case, separators, a number at the end and the user name. */
+/**
+ * Default passwords of servers and examples. Compared without case, separators, a number at the end and the user name.
+ */
 const GUESSED = new Set([
   ...['', 'admin', 'administrator', 'annals', 'changeit', 'changeme', 'default', 'eventstore', 'example', 'guest'],
   ...['hunter', 'kafka', 'letmein', 'mongo', 'mongodb', 'none', 'ops', 'pass', 'passwd', 'password', 'passwort'],
@@ -113,7 +115,7 @@ const wordsOf = (text: string): string =>
     .replaceAll(/[^\p{Letter}\d]/gu, '')
     .replace(/\d{0,8}$/, '');
 
-/** Whether a key can be guessed: it repeats few bytes, or it is text that somebody typed. */
+/** Whether a key can be guessed: it repeats few bytes, or is text that somebody typed. */
 const isPlaceholder = (key: string): boolean => {
   const bytes = Buffer.from(key, 'base64');
   return new Set(bytes).size < 8 || bytes.every((byte) => byte >= 0x20 && byte < 0x7f);

@@ -3,9 +3,9 @@ export interface ServerUrl {
   scheme: string;
   username: string;
   password: string;
-  /** At least one, with its port if it has one. */
+  /** At least one host, with its port if the URL has one. */
   hosts: string[];
-  /** Names in lower case, in their order. */
+  /** Names in lower case, in the order of the URL. */
   options: [name: string, value: string][];
 }
 
@@ -13,7 +13,7 @@ const SHAPE = /^([a-z][a-z+]*):\/\/(?:([^@:/?#]*)(?::([^@:/?#]*))?@)?([^@/?#]+)(
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.%-]+)(?::(\d{1,5}))?$/i;
 const PORT_MAX = 65_535;
 
-/** @returns `undefined` if the text is not such a URL */
+/** @returns `undefined` if the text is not a server URL */
 export const readServerUrl = (text: string): ServerUrl | undefined => {
   const [, scheme, username = '', password = '', hostList, query = ''] = SHAPE.exec(text) ?? [];
   const hosts = hostList?.split(',') ?? [];

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { COSIGNATURE, noteKey, vkeyOf } from '../transparency-log/signed-note.ts';
 import { requiredByService } from './services.ts';
 import { loadSettings, SettingsError, type RequiredSettings } from './load-settings.ts';
 import { maskUrl } from './mask-url.ts';
@@ -9,6 +10,12 @@ import { maskUrl } from './mask-url.ts';
 const folder = temporaryFolder();
 const aKey = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');
 const chains = JSON.stringify([{ chainId: 1, rpcUrls: ['http://127.0.0.1:1'] }]);
+
+const witness = (name: string) => ({
+  url: `https://${name}`,
+  vkey: vkeyOf(noteKey(name, Buffer.alloc(32, 1), COSIGNATURE)),
+});
+const { vkey: WITNESS } = witness('w.example');
 
 const wrongIn = (environment: NodeJS.ProcessEnv, required?: RequiredSettings): string[] => {
   try {
@@ -20,7 +27,7 @@ const wrongIn = (environment: NodeJS.ProcessEnv, required?: RequiredSettings): s
   }
 };
 
-/** Of a chain that names none. */
+/** Defaults for a chain that names no contracts. */
 const CONTRACTS = {
   entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
   accountFactory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
@@ -64,6 +71,9 @@ describe('settings', () => {
     expect(() => loadSettings({ RATE_LIMITS: '{' })).toThrow(/^RATE_LIMITS is not valid JSON/);
     expect(() => loadSettings({ RATE_LIMITS: '{"login":{"points":1}}' })).toThrow(
       'RATE_LIMITS login: seconds: is required',
+    );
+    expect(() => loadSettings({ LOG_WITNESSES: '[{"url":"https://w.example","vkey":"x"}]' })).toThrow(
+      'LOG_WITNESSES.0.vkey is not the key of a witness: it must be <name>+<id>+<base64>, as the witness prints it',
     );
     expect(wrongIn({ CHAINS: '[{"chainId":1,"rpcUrls":["ftp://x"]}]' })).toEqual(['CHAINS.0.rpcUrls.0']);
     expect(wrongIn({ ANNALS_ENV_FILE: join(folder, 'absent') })).toEqual(['ANNALS_ENV_FILE']);
@@ -116,6 +126,8 @@ describe('settings', () => {
     ['TRUSTED_PROXIES', '10.0.0.0/x1'],
     ['RATE_LIMITS', 'on'],
     ['RATE_LIMITS', '{"login":{"points":0,"seconds":1}}'],
+    ['VERIFY_SECONDS', '0'],
+    ['VERIFY_SECONDS', 'never'],
     ['LOG_LEVEL', 'verbose'],
     ['SMTP_URL', 'http://mail.example'],
     ['SMTP_URL', 'mail.example:25'],
@@ -129,6 +141,18 @@ describe('settings', () => {
     ['MESSENGER_BOT_NAME', '@annals_bot'],
     ['MESSENGER_WEBHOOK_SECRET', 'a b'],
     ['MESSENGER_WEBHOOK_SECRET', 'a'.repeat(257)],
+    ['LOG_WITNESSES', '{}'],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'https://w.example' }])],
+    ['LOG_WITNESSES', JSON.stringify([{ vkey: WITNESS }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'w.example', vkey: WITNESS }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'ftp://w.example', vkey: WITNESS }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'https://u:p@w.example', vkey: WITNESS }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'https://w.example/?a', vkey: WITNESS }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'https://w.example', vkey: WITNESS, name: 'w' }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'https://w.example', vkey: WITNESS.replace('w.ex', 'v.ex') }])],
+    ['LOG_WITNESSES', JSON.stringify([{ url: 'https://w.example', vkey: vkeyOf(noteKey('l', Buffer.alloc(32))) }])],
+    ['LOG_WITNESSES', JSON.stringify([1, 2].map((at) => ({ url: `https://w${String(at)}.example`, vkey: WITNESS })))],
+    ['LOG_WITNESSES', JSON.stringify(Array.from({ length: 16 }, (_, at) => witness(`w${String(at)}.example`)))],
   ])('do not accept %s=%s', (name, value) => {
     expect(wrongIn({ [name]: value }).map((path) => path.split('.')[0])).toEqual([name]);
   });
@@ -148,6 +172,8 @@ describe('settings', () => {
     ],
     ['MONGO_DATABASE', `A_${'a'.repeat(36)}`, `A_${'a'.repeat(36)}`],
     ['TRUSTED_PROXIES', '::1/128,10.0.0.1/32,::/0', ['::1/128', '10.0.0.1/32', '::/0']],
+    ['VERIFY_SECONDS', 'off', 'off'],
+    ['VERIFY_SECONDS', '3600', 3_600],
     ['RATE_LIMITS', 'off', 'off'],
     ['RATE_LIMITS', '{"login":{"points":1,"seconds":1}}', { login: { points: 1, seconds: 1 } }],
     ['EVENT_URL', 'http://events.example//', 'http://events.example'],
@@ -159,6 +185,12 @@ describe('settings', () => {
       'CHAINS',
       '[{"chainId":1,"rpcUrls":["http://a"]}]',
       [{ chainId: 1, rpcUrls: ['http://a'], finality: 'finalized', confirmations: 64, ...CONTRACTS }],
+    ],
+    ['LOG_WITNESSES', '', []],
+    [
+      'LOG_WITNESSES',
+      JSON.stringify([{ url: 'http://127.0.0.1:4300/', vkey: WITNESS }, witness('v.example')]),
+      [{ url: 'http://127.0.0.1:4300', vkey: WITNESS }, witness('v.example')],
     ],
   ] as const)('accept %s=%s', (name, text, value) => {
     expect(loadSettings({ [name]: text }).settings[name]).toEqual(value);

@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { quotas, type QuotaName } from '../../schemas/http/quotas.ts';
+import { quotas, type QuotaName } from '../../schemas/http/event-catcher/quotas.ts';
 import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
-import { uint } from '../../schemas/values.ts';
 import { allTopics } from '../../schemas/topics.ts';
-import { readAddress } from '../chain/address.ts';
+import { chainSettings } from './chain-settings.ts';
+import { logWitnesses } from './log-witnesses.ts';
 import { oauthProviderSettings } from './oauth-settings.ts';
 import { readServerUrl } from './server-url.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 const port = z.string().refine(isPort, 'is not a port: 0 to 65535').transform(Number);
-/** Without a slash at the end: paths are appended, and `iss` is compared exactly. */
+/** Without a trailing slash: paths are appended, and `iss` is compared exactly. */
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
   .refine((text) => !/[?#]/.test(text), 'has a query or a fragment')
@@ -33,43 +33,6 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
       }
     })
     .pipe(schema);
-
-/** EntryPoint v0.7, and the factory of its SimpleAccount: at these addresses wherever the deterministic deployer is. */
-const ENTRY_POINT = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
-const ACCOUNT_FACTORY = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';
-const contract = z.string().transform((text, context) => {
-  const read = readAddress(text);
-  if (read === undefined) context.addIssue('is not an address');
-  return read ?? z.NEVER;
-});
-
-const depth = z.int().min(1).max(512);
-
-export const chainSettings = z.object({
-  chainId: z.int().positive(),
-  rpcUrls: z.array(z.url({ protocol: /^https?$/ })).min(1),
-  /** What counts as final: the block of that name, or what is so many blocks behind the head. */
-  finality: z
-    .union(
-      [z.literal('finalized'), z.literal('safe'), depth],
-      'is not "finalized", "safe" or a number of blocks from 1 to 512',
-    )
-    .default('finalized'),
-  /** Blocks behind the head that count as final where the chain has no block of that name. */
-  confirmations: depth.default(64),
-  entryPoint: contract.default(ENTRY_POINT),
-  accountFactory: contract.default(ACCOUNT_FACTORY),
-  paymaster: contract.optional(),
-  /** ERC-7769 bundlers that are used instead of the built-in one. */
-  bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
-  /** Wei a gas: no operation and no bundle pays more. */
-  feeCap: uint.optional(),
-  /** Endpoints that announce new blocks. */
-  wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
-  /** `false` where headers' blooms leave out logs. */
-  bloom: z.boolean().optional(),
-});
-export type ChainSettings = z.infer<typeof chainSettings>;
 
 const kafkaSasl = z.object({
   mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
@@ -97,7 +60,7 @@ const serverUrl = (schemes: readonly [string, ...string[]]) =>
   z.string().refine((text) => schemes.includes(readServerUrl(text)?.scheme ?? ''), `is not a ${schemes[0]} URL`);
 const isSmtpUrl = (text: string): boolean =>
   /^smtps?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.hostname !== '';
-/** Of a name no character has a meaning in a header. */
+/** A sender's name must not contain characters with a meaning in a mail header. */
 const MAIL_SENDER = /^(?:[^\p{Cc}<>@,;:"\\]+ <[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/u;
 const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
@@ -221,9 +184,30 @@ export const settingDefinitions = {
     "pino's levels",
   ),
   DOCS: setting(z.enum(['on', 'off']).optional(), 'whether /docs is served; default on, in production off'),
+  SEAL_SECONDS: setting(
+    z.coerce.number().int().min(1).max(604_800).optional(),
+    'how often the lengths of all histories are sealed in the log; default 3600, in development 10',
+  ),
+  VERIFY_SECONDS: setting(
+    z
+      .union(
+        [z.literal('off'), z.coerce.number().int().min(1).max(31_536_000)],
+        'is not a number of seconds from 1 to 31536000, or off',
+      )
+      .default(86_400),
+    'how long after a read model was compared with its events it is compared again, in the background; off: only on demand',
+  ),
+  LOG_WITNESSES: setting(
+    json(logWitnesses).default([]),
+    'JSON [{url, vkey}]: witnesses that cosign the checkpoints of the transparency log, as annals audit witness --port is one',
+  ),
   QUOTAS: setting(
     json(z.partialRecord(quotaName, z.int().nonnegative())).default({}),
     `JSON {name: number}: ${Object.keys(quotas).join(', ')}`,
+  ),
+  BUNDLER: setting(
+    z.enum(['on', 'off']).default('on'),
+    'whether annals account sends operations to the chains too; off where annals bundler does it alone',
   ),
   RPC_DEBUG: setting(z.enum(['on', 'off']).default('off'), 'debug_bundler_* over /rpc; not in production'),
   SMTP_URL: setting(

@@ -5,7 +5,8 @@ type Announced<Document> = Pick<Member<Document>, 'isAlive' | 'isSilent'> & { do
 type Chains = Pick<CatcherAnnouncement, 'chainIds' | 'followed' | 'failing'>;
 
 /**
- * Returns the event catcher that answers for a chain: the one that follows it; while none does, the first that could not.
+ * Returns the event catcher that answers for a chain: the catcher that follows it, or else the first one that failed
+ * to.
  */
 export const catcherThatAnswersFor = <Catcher extends Announced<Chains>>(
   catchers: readonly Catcher[],
@@ -16,13 +17,15 @@ export const catcherThatAnswersFor = <Catcher extends Announced<Chains>>(
   return isIn('followed') ?? isIn('failing');
 };
 
-/** Why no watch of this chain is read; `undefined` if an event catcher that runs, as far as is known, is to follow it. */
+/**
+ * Why no watch of this chain is read; `undefined` if a catcher configured for the chain is running, as far as is known.
+ */
 export const notServed = (catchers: readonly Announced<Chains>[], chainId: number): string | undefined =>
   catchers.some(({ isSilent, document }) => !isSilent && document.chainIds.includes(chainId))
     ? undefined
     : `no event catcher follows chain ${String(chainId)}: start one whose CHAINS names it`;
 
-/** Reads what event catchers announce of their chains, and of the watches of these. */
+/** Reads the statuses of chains and watches that event catchers announce. */
 export class AnnouncedStatuses {
   private readonly byWatch = new WeakMap<ChainStatus, ReadonlyMap<string, BackfillStatus>>();
 

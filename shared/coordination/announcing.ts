@@ -2,25 +2,25 @@ import type { Logger } from 'pino';
 import type { JsonObject } from '../../schemas/json.ts';
 import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import { THIS_PROCESS } from '../loops/lease-holder.ts';
-import { inTime } from '../primitives/in-time.ts';
-import { pause } from '../primitives/pause.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
+import { inTime } from '../primitives/waiting/in-time.ts';
+import { pause } from '../primitives/waiting/pause.ts';
+import { untilAborted } from '../primitives/waiting/until-aborted.ts';
+import type { Coordination } from './coordination.ts';
 
 const RENEW_EVERY_MS = 1_000;
 const WITHDRAW_WITHIN_MS = 1_000;
 
 interface AnnouncingOptions {
-  /** What is announced, and the name of the loop. */
+  /** The kind of announcement, and the name of the loop. */
   kind: string;
-  readStore: Pick<ReadStore, 'announce' | 'withdraw'>;
+  readStore: Pick<Coordination, 'announce' | 'withdraw'>;
   logger: Logger;
   /** Default: this process. */
   id?: string;
   describe: () => JsonObject | Promise<JsonObject>;
 }
 
-/** Tells the other processes each second what this one is, and withdraws it when it stops. */
+/** Announces this process to the others each second, and withdraws the announcement when it stops. */
 export const announcing = ({
   kind,
   readStore,

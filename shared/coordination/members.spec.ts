@@ -25,7 +25,7 @@ describe('the processes that announce themselves', () => {
 
   const announce = (id: string, renewals: number, document: object = { size: renewals }) =>
     foundation.readStore.announce(KIND, { id, renewals, document: { ...document } });
-  /** Returns what is known after another look. */
+  /** Returns what is known after another read. */
   const look = async (ms = 5_000) => {
     clock.time += ms;
     return members.current();
@@ -36,7 +36,7 @@ describe('the processes that announce themselves', () => {
     expect(await look()).toEqual([{ id: 'one', document: { size: 1 }, isAlive: false, isSilent: false }]);
     await announce('one', 2);
     expect(await look()).toEqual([{ id: 'one', document: { size: 2 }, isAlive: true, isSilent: false }]);
-    // Another look finds nothing new.
+    // Another read finds nothing new.
     await members.find(() => false);
     expect(await look(4_999)).toMatchObject([{ isAlive: true }]);
     expect(await look(1)).toMatchObject([{ isAlive: false, isSilent: true }]);

@@ -1,24 +1,29 @@
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { hasEnded } from '../loops/lease-holder.ts';
-import { SupervisedLoop } from '../loops/supervised-loop.ts';
+import { pollLoop } from '../loops/poll-loop.ts';
+import type { SupervisedLoop } from '../loops/supervised-loop.ts';
 import type { Clock } from '../primitives/clock.ts';
-import { pause } from '../primitives/pause.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
+import { untilAborted } from '../primitives/waiting/until-aborted.ts';
+import type { Coordination } from './coordination.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** A process that announced nothing for so long may have ended, or been stopped. */
+/** A process without an announcement for this long may have ended, or been stopped. */
 const SILENT_AFTER_MS = 5_000;
-/** After that it is not listed any more. */
+/** After this time, a silent process is dropped from the list. */
 const FORGOTTEN_AFTER_MS = 30_000;
 
 export interface Member<Document> {
   id: string;
   document: Document;
-  /** Whether it is known to live: it renewed its announcement since it was first seen here, and within the last seconds. */
+  /**
+   * Whether the process is known to live: it renewed its announcement since it was first seen here, and within the last
+   * seconds.
+   */
   isAlive: boolean;
-  /** Whether it ended, or was silent for some seconds. One that was seen once only is neither alive nor silent. */
+  /**
+   * Whether the process ended, or was silent for some seconds. A process seen only once is neither alive nor silent.
+   */
   isSilent: boolean;
 }
 
@@ -31,17 +36,17 @@ interface Seen<Document> {
 }
 
 interface MembersOptions<Schema extends z.ZodType> {
-  /** What they announce, and the name of the loop. */
+  /** The kind of announcement, and the name of the loop. */
   kind: string;
   schema: Schema;
-  readStore: Pick<ReadStore, 'announcements' | 'withdraw'>;
+  readStore: Pick<Coordination, 'announcements' | 'withdraw'>;
   clock: Pick<Clock, 'elapsed'>;
   logger: Logger;
 }
 
 /**
- * Knows the processes that announce themselves. No two clocks are compared: each process measures with its own how long
- * another has been silent. Who ended without a word is forgotten after half a minute.
+ * Tracks the processes that announce themselves. Never compares two clocks: each process measures another's silence
+ * with its own. A process that ended without withdrawing is dropped after half a minute.
  */
 export class Members<Schema extends z.ZodType> {
   readonly loop: SupervisedLoop;
@@ -49,22 +54,21 @@ export class Members<Schema extends z.ZodType> {
   private lookedAt = -Infinity;
 
   constructor(private readonly options: MembersOptions<Schema>) {
-    this.loop = new SupervisedLoop(`watching ${options.kind}`, options.logger, async (signal, reportRunning) => {
-      while (!signal.aborted) {
-        await untilAborted(this.look(), signal);
-        reportRunning();
-        await pause(LOOK_EVERY_MS, signal);
-      }
-    });
+    this.loop = pollLoop(`watching ${options.kind}`, options.logger, LOOK_EVERY_MS, (signal) =>
+      untilAborted(this.look(), signal),
+    );
   }
 
-  /** Returns them by id, as they were a second ago at most, or asks. @throws Refusal dependency_unavailable */
+  /**
+   * Returns the processes by id, at most a second old; reads them if the loop is late.
+   * @throws Refusal dependency_unavailable
+   */
   async current(): Promise<Member<z.output<Schema>>[]> {
     if (this.options.clock.elapsed() - this.lookedAt >= SILENT_AFTER_MS) await this.look();
     return this.known();
   }
 
-  /** Finds what one of them announced, also within the last second. @throws Refusal dependency_unavailable */
+  /** Finds an announcement, including those of the last second. @throws Refusal dependency_unavailable */
   async find(isWanted: (document: z.output<Schema>) => boolean): Promise<z.output<Schema> | undefined> {
     const found = () => this.known().find(({ document }) => isWanted(document))?.document;
     const known = found();
@@ -73,7 +77,7 @@ export class Members<Schema extends z.ZodType> {
     return found();
   }
 
-  /** Returns them as they were when they were last seen. */
+  /** Returns the processes as they were last seen. */
   known(): Member<z.output<Schema>>[] {
     return Array.from(this.seen, ([id, { document, hasChanged, changedAt }]) => {
       const isSilent = this.silentMs(changedAt) >= SILENT_AFTER_MS || hasEnded(id);
@@ -81,7 +85,7 @@ export class Members<Schema extends z.ZodType> {
     });
   }
 
-  /** Asks what they announce now. @throws Refusal dependency_unavailable */
+  /** Reads the current announcements. @throws Refusal dependency_unavailable */
   async look(): Promise<void> {
     const { kind, schema, readStore, clock } = this.options;
     const found = await readStore.announcements(kind);
@@ -93,7 +97,7 @@ export class Members<Schema extends z.ZodType> {
       const hasChanged = before !== undefined && before.renewals !== renewals;
       const changedAt = before && !hasChanged ? before.changedAt : this.lookedAt;
       if (this.silentMs(changedAt) >= FORGOTTEN_AFTER_MS) await readStore.withdraw(kind, { id, renewals });
-      // What another version announces is not understood here.
+      // Announcements of another version may not parse; they are ignored.
       else if (parsed.success)
         seen.set(id, {
           document: parsed.data,

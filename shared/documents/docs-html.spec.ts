@@ -8,7 +8,7 @@ const read = (name: string): OpenApi => {
 };
 
 describe('the page of a document', () => {
-  it.each(['openapi.account', 'openapi.event-catcher'])(
+  it.each(['openapi.account', 'openapi.event-catcher', 'openapi.stream'])(
     'of %s has every route, parameter, status and schema',
     (name) => {
       const document = read(name);
@@ -29,7 +29,7 @@ describe('the page of a document', () => {
     },
   );
 
-  it.each(['openapi.account', 'openapi.event-catcher'])('of %s links only to what it has', (name) => {
+  it.each(['openapi.account', 'openapi.event-catcher', 'openapi.stream'])('of %s links only to what it has', (name) => {
     const html = docsHtml(read(name));
     const ids = new Set(Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id]) => id));
     const links = Array.from(html.matchAll(/href="#([^"]+)"/g), ([, id]) => id);

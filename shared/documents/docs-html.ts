@@ -1,4 +1,4 @@
-import { htmlOf } from '../primitives/html-text.ts';
+import { htmlOf } from '../primitives/text/html-text.ts';
 
 interface Schema {
   [keyword: string]: unknown;

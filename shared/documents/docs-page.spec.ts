@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { startThings } from '../testing/things-service.ts';
+import { problemOfAnswer } from '../testing/http/problem-of-answer.ts';
+import { startThings } from '../testing/http/things-service.ts';
 import { serveDocument } from './docs-page.ts';
 
 const production = {

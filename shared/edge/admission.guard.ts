@@ -9,8 +9,9 @@ import { AppCallers } from './app-callers.ts';
 import type { AppItselfCaller, Caller, TokenCaller, UserCaller } from '../auth/caller.ts';
 import { holderKey } from '../auth/holder-key.ts';
 import { ConnectionCallers } from './connection-callers.ts';
-import { boundRoute } from './implements.ts';
-import { addressKey, RateLimits, refuseExceeded, type RateLimitStatus } from './rate-limits.ts';
+import { bearerToken } from './requests/bearer-token.ts';
+import { boundRoute } from './requests/implements.ts';
+import { addressKey, RateLimits, refuseExceeded, type RateLimitStatus } from './limits/rate-limits.ts';
 import { SETTINGS } from './tokens.ts';
 
 /** Admits a request by its contract: HTTPS, the caller, the rate limit. */
@@ -20,9 +21,9 @@ export class AdmissionGuard implements CanActivate {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
     private readonly tokens: AccessTokens,
     private readonly limits: RateLimits,
-    /** Of a service that has routes for apps. */
+    /** Only in a service that has routes for apps. */
     @Optional() private readonly apps?: AppCallers,
-    /** Of a service that takes connection tokens. */
+    /** Only in a service that accepts connection tokens. */
     @Optional() private readonly connections?: ConnectionCallers,
   ) {}
 
@@ -31,7 +32,7 @@ export class AdmissionGuard implements CanActivate {
     if (!contract) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     this.requireHttps(contract, request);
-    request.caller = await this.admit(contract, request);
+    if (!contract.hasOwnGuard) request.caller = await this.admit(contract, request);
     return true;
   }
 
@@ -45,7 +46,7 @@ export class AdmissionGuard implements CanActivate {
       refuse(request, status);
       return user;
     }
-    // A refresh is counted by its session, in the handler that knows whether it is a repeat.
+    // The handler counts a refresh by session, because it knows whether the refresh is a repeat.
     if (limit !== 'refresh') await this.count(limit, addressKey(request.ip), request);
     if (contract.auth === 'none') return undefined;
     if (!this.apps) throw new Error(`${contract.path} is for apps, and no AppCallers are bound`);
@@ -68,13 +69,13 @@ export class AdmissionGuard implements CanActivate {
     return this.counted(request, async (token) => requireUser(await this.tokens.verify(token)));
   }
 
-  /** A failure counts against the address, because guessing would otherwise be free. */
+  /** A failure counts against the address; otherwise guessing would be free. */
   private async counted<Verified>(
     request: FastifyRequest,
     verify: (token: string) => Promise<Verified>,
   ): Promise<Verified> {
     try {
-      return await verify(bearerToken(request));
+      return await verify(requireToken(request));
     } catch (error) {
       await this.count('request', addressKey(request.ip), request);
       throw error;
@@ -102,12 +103,12 @@ const refuse = (request: FastifyRequest, status: RateLimitStatus | undefined): v
 /** @throws Refusal forbidden */
 const requireUser = (caller: UserCaller | AppItselfCaller): UserCaller => {
   if (caller.kind === 'user') return caller;
-  throw new Refusal('forbidden', "an app's own token speaks for no user: send the access token of a session");
+  throw new Refusal('forbidden', "an app's own token does not act for a user: send the access token of a session");
 };
 
 /** @throws Refusal token_missing */
-const bearerToken = ({ headers }: FastifyRequest): string => {
-  const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+const requireToken = ({ headers }: FastifyRequest): string => {
+  const token = bearerToken(headers);
   if (token === undefined) throw new Refusal('token_missing', 'send authorization: Bearer <access token>');
   return token;
 };

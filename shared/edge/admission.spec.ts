@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, UnsecuredJWT } from 'jose';
-import { sessionsModel } from '../read-models/sessions.ts';
+import { sessionsModel } from '../read-models/account/sessions.ts';
 import { storedEvent } from '../testing/event-builder.ts';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { problemOfAnswer } from '../testing/http/problem-of-answer.ts';
 import { projectInto } from '../testing/project.ts';
-import { startThings } from '../testing/things-service.ts';
-import { TEST_ISSUER } from '../testing/test-tokens.jose.ts';
+import { startThings } from '../testing/http/things-service.ts';
+import { TEST_ISSUER } from '../testing/http/test-tokens.jose.ts';
 
 const seconds = () => Math.floor(Date.now() / 1_000);
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AppCaller } from '../auth/caller.ts';
 
-/** Verifies the headers of scheme H. Bound by the service that has routes for apps. */
+/** Verifies the four headers of an app's request. Bound by a service that has routes for apps. */
 export abstract class AppCallers {
   /**
    * @param by the kind of key that must have signed

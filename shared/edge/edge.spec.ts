@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { rawConnection } from '../testing/raw-http.ts';
-import { startThings } from '../testing/things-service.ts';
+import { problemOfAnswer } from '../testing/http/problem-of-answer.ts';
+import { rawConnection } from '../testing/http/raw-http.ts';
+import { startThings } from '../testing/http/things-service.ts';
 
 describe('the edge of a service', () => {
   let things: Awaited<ReturnType<typeof startThings>>;

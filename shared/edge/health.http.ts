@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { ProcessHealth } from '../host/process-health.ts';
+import { ProcessHealth } from '../host/health/process-health.ts';
 
 @Controller('health')
 export class HealthHttp {

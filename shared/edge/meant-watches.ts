@@ -1,19 +1,19 @@
-import { claimantText } from '../chain/claimant.ts';
-import { filtersByName, type WatchSelector } from '../chain/watch-names.ts';
-import { watchesModel, type WatchDocument } from '../read-models/watches.ts';
+import { claimsOf } from '../chain/identifiers/claimant.ts';
+import { filtersByName, type WatchSelector } from '../chain/identifiers/watch-names.ts';
+import { watchesModel, type WatchDocument } from '../read-models/event-catcher/watches.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
 
-/** So many of the oldest watches decide what a name means, and whether it is the name of several events. */
-const NAMED_MAX = 100;
-/** So many of the oldest are searched by a request that names no event. */
-const UNNAMED_MAX = 10_000;
+/** This many of the oldest watches decide what a name means, and whether several events have it. */
+export const NAMED_MAX = 100;
+/** Maximum watches searched by a request without an event name. */
+export const UNNAMED_MAX = 10_000;
 
 /**
- * Returns the watches of a contract among which `selectWatches` finds those that a request means: the oldest that the
- * caller claims, the oldest that the caller's app claims, and the oldest of all. Anybody can register thousands of
- * fragments of one event, so each of these is asked for by itself, and only so many are read.
+ * Returns the watches of a contract from which `selectWatches` selects the requested ones: the oldest that the caller
+ * claims, the oldest that the caller's app claims, and the oldest of all. Anybody can register thousands of fragments
+ * of one event, so each group is queried separately, with a limit.
  */
 export const findMeantWatches = async (
   readStore: Pick<ReadStore, 'find' | 'getMany'>,
@@ -28,8 +28,7 @@ export const findMeantWatches = async (
       .filter((found) => found.chainId === chainId && found.contractAddress === contractAddress && !found.isRemoved)
       .toArray();
   }
-  const claims = caller ? new Set([claimantText(caller), claimantText({ ...caller, userId: null })]) : [];
-  const since = [...Array.from(claims, (claim) => `claimPositions.${claim}`), 'claimedSince'];
+  const since = [...claimsOf(caller).map((claim) => `claimPositions.${claim}`), 'claimedSince'];
   const limit = name === undefined ? UNNAMED_MAX : NAMED_MAX;
   const filters = name === undefined ? [{}] : filtersByName(name);
   const found = await Promise.all(

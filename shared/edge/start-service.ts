@@ -6,36 +6,37 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { serviceUrl } from '../config/service-url.ts';
-import { pause } from '../primitives/pause.ts';
+import { pause } from '../primitives/waiting/pause.ts';
 import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
-import { edgeModule, type AppCallersProvider } from './edge.module.ts';
+import type { AppCallers } from './app-callers.ts';
+import { edgeModule } from './edge.module.ts';
 import type { Foundation, WithKeyVault, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
 import type { ConnectionCallers } from './connection-callers.ts';
-import { foundationModule } from './foundation.module.ts';
-import { Health, type Readiness } from '../host/health.ts';
+import { foundationModule, type WithTransactor } from './foundation.module.ts';
+import { Health, type Readiness } from '../host/health/health.ts';
 import type { RunningPart } from '../host/running-part.ts';
 import { Loops } from '../loops/loops.ts';
-import { makeHttpServer, type Traffic } from './http-server.ts';
-import { refuseOtherMethods } from './method-not-allowed.ts';
-import { PositionHeader } from './position-header.ts';
-import { ProblemFilter } from './problem.filter.ts';
-import { RateLimits } from './rate-limits.ts';
-import { SharedCounts } from './shared-counts.ts';
+import { makeHttpServer, type Traffic } from './server/http-server.ts';
+import { refuseOtherMethods } from './server/method-not-allowed.ts';
+import { PositionHeader } from './answers/position-header.ts';
+import { ProblemFilter } from './answers/problem.filter.ts';
+import { RateLimits } from './limits/rate-limits.ts';
+import { SharedCounts } from './limits/shared-counts.ts';
 
-/** The time that in-flight requests have to finish; the whole program has 5 s to stop. */
+/** How long in-flight requests may take to finish; the whole program has 5 s to stop. */
 const DRAIN_MS = 2_000;
 const DRAIN_POLL_MS = 5;
 
 export interface ServiceOptions {
   /** The service's own module. */
   module: NonNullable<ModuleMetadata['imports']>[number];
-  foundation: Foundation & Partial<WithMessageBus & WithPersonalData & WithKeyVault>;
+  foundation: Foundation & Partial<WithMessageBus & WithPersonalData & WithKeyVault & WithTransactor>;
   /** The issuer of trusted access tokens: `remoteIssuer` everywhere except in the account service. */
   issuer: TokenIssuer;
-  /** Of a service that has routes for apps. */
-  appCallers?: AppCallersProvider;
-  /** Of a service that takes connection tokens. */
+  /** Only for a service that has routes for apps. */
+  appCallers?: AppCallers;
+  /** Only for a service that accepts connection tokens. */
   connectionCallers?: ConnectionCallers;
   host: string;
   /** 0 means any free port. */
@@ -48,7 +49,7 @@ export interface ServiceOptions {
 }
 
 export interface RunningService extends RunningPart {
-  /** Its address, without a slash at the end. */
+  /** The service's URL, without a trailing slash. */
   url: string;
   app: NestFastifyApplication;
   /** Refuses new requests, finishes those in flight (at most 2 s), then stops the modules and the loops. */

@@ -2,8 +2,8 @@ import { pino, type Logger } from 'pino';
 import type { Refusal } from './refusal.ts';
 
 /**
- * Logs the cause of a refusal, of which the caller receives only a code. A fault of ours is logged with its stack. A
- * dependency that is away is logged in one line, because that may happen for every request.
+ * Logs the cause of a refusal, of which the caller receives only a code. Logs a fault of ours with its stack, and an
+ * unavailable dependency in one line, because that may happen on every request.
  */
 export const logRefusal = (logger: Logger, refusal: Refusal, about: object, message: string): void => {
   const { code, cause } = refusal;

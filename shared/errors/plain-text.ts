@@ -10,7 +10,7 @@ const KINDS: Partial<Record<string, string>> = {
   int: 'a whole number',
 };
 
-/** Says in plain words what zod says in words of its own; a message that stands in a schema comes first. */
+/** Turns zod's issues into plain sentences. A message that stands in a schema takes precedence. */
 export const plainText: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -27,7 +27,7 @@ export const plainText: z.core.$ZodErrorMap = (issue) => {
     case 'unrecognized_keys':
       return `has members that are not known: ${issue.keys.join(', ')}`;
     case 'invalid_union': {
-      // Of a choice, what comes last is what most of its values are.
+      // The last option of a union is the one that describes most of its values.
       const [first] = issue.errors.at(-1) ?? [];
       return first && [...first.path, first.message].join(': ');
     }

@@ -5,7 +5,7 @@ import { Refusal } from './refusal.ts';
 export const reasonToEnd = (error: unknown): string => {
   if (error instanceof Refusal) return inOneLine(error.detail);
   if (!(error instanceof Error)) return inOneLine(String(error));
-  // Errors of the operating system name their reason.
+  // Errors of the operating system state their reason.
   const canBeMended = error instanceof CannotStart || 'syscall' in error;
   return canBeMended ? inOneLine(error.message) : (error.stack ?? error.message);
 };

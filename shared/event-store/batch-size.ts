@@ -1,14 +1,14 @@
-/** A batch ends at this size, of the data of its events as text, so that large events do not fill the memory. */
+/** A batch ends at this size, measured as the text of its events' data, so that large events do not fill the memory. */
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024;
 
-/** Adds up how full a batch is. */
+/** Tracks how full a batch is. */
 export class BatchSize {
   private events = 0;
   private characters = 0;
 
   constructor(private readonly eventsMax: number) {}
 
-  /** How many more events fit, as far as their number decides. */
+  /** How many more events fit, by their number alone. */
   get room(): number {
     return this.eventsMax - this.events;
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
-import { appendConfirmed } from './transact.ts';
+import { appendConfirmed } from './transactions/transact.ts';
 import {
   WrongExpectedRevision,
   type EventBatch,
@@ -37,6 +37,16 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(read[1]).toMatchObject({ stream, schemaVersion: 1, metadata: someMetadata, position: appended.position });
       expect(JSON.parse(read[0]?.dataText ?? '')).toEqual(events[0]?.data);
       expect(appended.revision).toBe(1);
+    });
+
+    it('returns the data of a former version in the form of the newest, and as it was stored beside it', async () => {
+      const stream = aStream();
+      const data = { appId: 'app_1' };
+      const { position } = await store.append(stream, -1, [anEvent({ type: 'AppRegistered', data })]);
+      for (const [event] of [await store.read(stream), (await store.readAll(position - 1, undefined, 1)).events]) {
+        expect(event).toMatchObject({ schemaVersion: 1, data: { appId: 'app_1', isThirdParty: false } });
+        expect(JSON.parse(event?.dataText ?? '')).toEqual(data);
+      }
     });
 
     it('returns no events for a stream that does not exist', async () => {
@@ -112,6 +122,17 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       const second = await store.readAll(first.position, undefined, 2);
       expect(second.events).toHaveLength(1);
       expect(second.caughtUp).toBe(true);
+    });
+
+    it('reads on from just before any event', async () => {
+      const from = await store.head();
+      await store.append(aStream(), -1, [anEvent()]);
+      await store.append(aStream(), -1, [anEvent(), anEvent(), anEvent()]);
+      const { events } = await store.readAll(from, undefined, 10);
+      expect(events).toHaveLength(4);
+      for (const { id, position } of events) {
+        expect((await store.readAll(position - 1, undefined, 1)).events.map((event) => event.id)).toEqual([id]);
+      }
     });
 
     it('reads any part of many events that were appended together', async () => {
@@ -200,7 +221,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       const [stream, from] = [aStream(), await store.head()];
       const data = { text: 'x'.repeat(150_000) };
       for (let at = 0; at < 100; at += 3) {
-        // On a slow machine so much may take longer than an append waits for its answer.
+        // On a slow machine, this much data may take longer than the timeout of an append.
         await appendConfirmed(store, stream, at - 1, [anEvent({ data }), anEvent({ data }), anEvent({ data })]);
       }
       const sizeOf = ({ events }: EventBatch) => events.reduce((sum, { dataText }) => sum + dataText.length, 0);

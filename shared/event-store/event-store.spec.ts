@@ -1,4 +1,4 @@
 import { eventStoreContract } from './event-store.contract.ts';
-import { MemoryEventStore } from './event-store.memory.ts';
+import { MemoryEventStore } from '../testing/engines/event-store.memory.ts';
 
 eventStoreContract('memory', () => Promise.resolve(new MemoryEventStore()));

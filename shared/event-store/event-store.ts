@@ -2,8 +2,8 @@ import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 
 /**
- * The position of an event among all events of the store. It grows with every append and is not gapless. 0 is before
- * the first event. It is a number, because no log reaches 2^53 bytes or rows (decision 0002).
+ * The position of an event among all events of the store. Positions grow with every append but have gaps; 0 is before
+ * the first event. A number suffices, because no log reaches 2^53 bytes or rows (decision 0002).
  */
 export type Position = number;
 
@@ -15,28 +15,29 @@ export interface EventToAppend {
   /** Unix milliseconds. */
   time: number;
   data: JsonObject;
-  /** `data` as JSON, where it was written already to know its size. */
+  /** `data` as JSON text, if the caller has serialised it already to know its size. */
   dataText?: string;
   metadata: EventMetadata;
 }
 
 export interface StoredEvent {
   readonly stream: string;
-  /** Its number in its stream, from 0. */
+  /** The event's number in its stream, from 0. */
   readonly revision: number;
   readonly position: Position;
   readonly id: string;
   readonly type: string;
+  /** The version with which it was stored. */
   readonly schemaVersion: number;
   readonly time: number;
-  /** `data` as the stored JSON text, for readers that pass it on without looking inside. */
+  /** The data as the stored JSON text, for readers that pass it on without looking inside. */
   readonly dataText: string;
-  /** Parsed on first use. */
+  /** Parsed on first use, in the form of the newest version of its type (`schemas/events/upcast.ts`). */
   readonly data: JsonObject;
   readonly metadata: EventMetadata;
 }
 
-/** Tells an event from every other, also from one that another store has in its place. */
+/** Identifies an event, also against an event that another store has at the same position. */
 export type EventPlace = Pick<StoredEvent, 'id' | 'stream' | 'revision' | 'position'>;
 
 export interface Appended {
@@ -52,30 +53,30 @@ export interface EventFilter {
 }
 
 export interface EventBatch {
-  /** In position order; empty when the filter passed nothing. */
+  /** In position order; empty when no event passed the filter. */
   events: StoredEvent[];
-  /** All events up to here were given or filtered out: a reader resumes after it. */
+  /** All events up to here were returned or filtered out. A reader resumes after this position. */
   position: Position;
   /** Whether nothing newer existed when this batch was read. */
   caughtUp: boolean;
   /**
-   * The newest event up to `position`, whether the filter passed it or not, of a stream of which nothing is ever
-   * forgotten; absent where there is none near.
+   * The newest event up to `position` of a stream from which nothing is ever deleted, whether it passed the filter or
+   * not. Absent if there is none nearby.
    */
   newestPermanent?: EventPlace | undefined;
 }
 
 export interface ReadStreamOptions {
-  /** The first revision to return. Without it, a backwards read begins at the newest. */
+  /** The first revision to return. Default for a backwards read: the newest. */
   from?: number;
   direction?: 'forwards' | 'backwards';
-  /** At most this many; without it all. */
+  /** Default: all. */
   limit?: number;
 }
 
 /**
- * What a stream keeps: its newest events, or each event for so long. An event that is not kept is not read any more with
- * its stream; when it leaves the order of all events is up to the engine.
+ * Retention of a stream: its newest events, or each event for this long. Reads of the stream no longer return a deleted
+ * event; when the event leaves the order of all events is up to the engine.
  */
 export type Retention = { newest: number } | { seconds: number };
 
@@ -101,9 +102,9 @@ export class OutcomeUnknown extends Error {
 
 export interface EventStore {
   /**
-   * Appends all events or none. A stream whose events are all forgotten is at the revision that `WrongExpectedRevision`
-   * names, which need not be `NO_STREAM`.
-   * @param keep the same at every append to a stream; without it everything is kept
+   * Appends all events or none. For a stream whose events are all deleted, `WrongExpectedRevision` names the revision
+   * to expect, which need not be `NO_STREAM`.
+   * @param keep must be the same at every append to a stream; default: everything is kept
    * @throws WrongExpectedRevision, OutcomeUnknown, and Refusal `dependency_unavailable` when nothing was written
    */
   append(
@@ -114,14 +115,14 @@ export interface EventStore {
   ): Promise<Appended>;
   /** Returns the events of one stream; empty for a stream that does not exist. */
   read(stream: string, options?: ReadStreamOptions): Promise<StoredEvent[]>;
-  /** Returns one batch of all events after `position`, with at most `limit` events, or fewer that are some MiB. */
+  /** Returns one batch of all events after `position`: at most `limit` events, fewer if they exceed some MiB. */
   readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch>;
   /**
    * Yields all events after `position`, without end, until the signal aborts. The first batch with `caughtUp` may be
-   * empty. A batch without events, which only reports progress past filtered events, may be up to 50 ms late.
+   * empty. A batch without events only reports progress past filtered events, and may be up to 50 ms late.
    */
   subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch>;
-  /** Keeps only the newest `count` events of a stream from now on. */
+  /** From now on, keeps only the newest `count` events of a stream. */
   keepNewest(stream: string, count: number): Promise<void>;
   /** Returns the position of the newest event; 0 when there is none. */
   head(): Promise<Position>;

@@ -1,4 +1,5 @@
 import type { EventMetadata } from '../../schemas/events/event.ts';
+import { upcast } from '../../schemas/events/upcast.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { StoredEvent } from './event-store.ts';
 
@@ -16,17 +17,18 @@ export class LazyStoredEvent implements StoredEvent {
     readonly schemaVersion: number,
     readonly time: number,
     readonly dataText: string,
-    /** As JSON, or what somebody has parsed already, of several events. */
-    private readonly storedMetadata: string | EventMetadata,
+    /** JSON text, an object already parsed, or what parses it for several events that share it. */
+    private readonly storedMetadata: string | EventMetadata | (() => EventMetadata),
   ) {}
 
   get data(): JsonObject {
-    return (this.parsedData ??= JSON.parse(this.dataText) as JsonObject);
+    return (this.parsedData ??= upcast(this, JSON.parse(this.dataText) as JsonObject));
   }
 
   get metadata(): EventMetadata {
     const { storedMetadata } = this;
-    if (typeof storedMetadata !== 'string') return storedMetadata;
+    if (typeof storedMetadata === 'object') return storedMetadata;
+    if (typeof storedMetadata === 'function') return storedMetadata();
     return (this.parsedMetadata ??= JSON.parse(storedMetadata) as EventMetadata);
   }
 }

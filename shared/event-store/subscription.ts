@@ -1,9 +1,9 @@
-import type { WakeUp } from '../primitives/wake-up.ts';
+import type { WakeUp } from '../primitives/waiting/wake-up.ts';
 import type { EventBatch, EventFilter, EventStore, Position } from './event-store.ts';
 
 const BATCH_EVENTS_MAX = 2_000;
 
-/** A catch-up subscription for stores without push: reads on, and waits for the wake-up once it is caught up. */
+/** A catch-up subscription for stores without push: reads until it is caught up, then waits for the wake-up. */
 export async function* subscribeByReading(
   store: Pick<EventStore, 'readAll'>,
   after: Position,

@@ -3,17 +3,17 @@ import type { PersonalData } from '../key-vault/personal-data.ts';
 import type { Settings } from '../config/settings.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds, type Ids } from '../primitives/ids.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
+import { untilAborted } from '../primitives/waiting/until-aborted.ts';
 import { requireOwnVault } from '../key-vault/own-vault.ts';
 import { loadMasterKey } from '../keys/master-key.ts';
-import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines.ts';
-import { requireKnownEvents } from './known-events.ts';
-import { ProcessHealth } from './process-health.ts';
+import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines/engines.ts';
+import { requireKnownEvents } from './engines/known-events.ts';
+import { ProcessHealth } from './health/process-health.ts';
 import type { StartingProcess } from './run-process.ts';
-import { thisVault } from './this-vault.ts';
-import { WatchedEventStore } from './watched-event-store.ts';
+import { thisVault } from './engines/this-vault.ts';
+import { WatchedEventStore } from './engines/watched-event-store.ts';
 
-/** What each part of a process depends on. Its creator closes it, after the parts. */
+/** The dependencies of each part of a process. Its creator closes it, after the parts. */
 export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStore'> {
   /** Of the whole process. */
   processHealth: ProcessHealth;
@@ -23,15 +23,19 @@ export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStor
   ids: Ids;
 }
 
-/** What a part that accepts requests depends on. */
+/** The dependencies of a part that accepts requests. */
 export interface Foundation extends WorkerFoundation {
-  /** 32 bytes: what every service signs cursors and positions with, and hashes callers, so that each takes the others'. */
+  /**
+   * 32 bytes with which every service signs cursors and positions and hashes callers, so that each accepts the others'.
+   */
   edgeKey: Uint8Array;
+  /** In milliseconds, after which a request is answered with 503. Default: that of the interface. */
+  answerWithinMs?: number;
 }
 
 export type WithMessageBus = Pick<Engines, 'messageBus'>;
 export type WithKeyVault = Pick<Engines, 'keyVault'> & {
-  /** 32 bytes: what opens the vault. */
+  /** 32 bytes that open the vault. */
   masterKey: Uint8Array;
 };
 export interface WithPersonalData {
@@ -39,14 +43,15 @@ export interface WithPersonalData {
 }
 
 /**
- * Opens these engines, to be closed at shutdown, and logs which they are before any part starts. @throws CannotStart, also
- * when the event store lacks what read models were made of, or was used with another key vault
+ * Opens these engines, to be closed at shutdown, and logs them before any part starts.
+ * @throws CannotStart, also if the event store lacks events of the read models' checkpoints, or was used with another
+ * key vault
  */
 export const openFoundation = async <Name extends EngineName>(
   { settings, logger, shutdown }: StartingProcess,
   names: readonly Name[],
 ) => {
-  // The master key is made before the vault is.
+  // The master key is created before the vault.
   if (names.some((name) => name === 'keyVault')) loadMasterKey(settings);
   const opened = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
   const shared = { settings, logger, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };

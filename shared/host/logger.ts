@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 
 export type { Logger };
 
-/** Leaves out what drivers add to their errors: whole topologies and requests, possibly with personal data. */
+/** Drops members that drivers add to their errors: whole topologies and requests, possibly with personal data. */
 export const loggedError = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = pino.stdSerializers.err(error);

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/processes/free-port.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { requireFreePorts, requireWritable, type PortToTake } from './preflight.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
-import { makeFolder } from '../primitives/make-folder.ts';
+import { makeFolder } from '../primitives/files/make-folder.ts';
 import type { SettingName } from '../config/settings.ts';
 
 export interface PortToTake {
@@ -13,7 +13,7 @@ export interface PortToTake {
   port: number | 'off';
 }
 
-/** @throws CannotStart when a port is in use, or set twice */
+/** @throws CannotStart if a port is in use, or set twice */
 export const requireFreePorts = async (ports: readonly PortToTake[]): Promise<void> => {
   const settingOf = new Map<number, string>();
   for (const { setting, host, port } of ports) {

@@ -2,22 +2,22 @@ import { loadSettings, type RequiredSettings } from '../config/load-settings.ts'
 import type { Settings } from '../config/settings.ts';
 import { reasonToEnd } from '../errors/reason-to-end.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { keepFilesPrivate } from '../primitives/keep-files-private.ts';
+import { keepFilesPrivate } from '../primitives/files/keep-files-private.ts';
 import { Shutdown } from './shutdown.ts';
 
-/** How long Ctrl-C may take. What was acknowledged is stored long before. */
+/** How long Ctrl-C may take. Acknowledged data is stored long before. */
 const STOP_WITHIN_MS = 4_500;
 
 export interface StartingProcess {
   settings: Settings;
   logger: Logger;
-  /** Receives what `start` begins, and ends it, also when a later part does not start. */
+  /** Receives what `start` has started, and ends it, also if a later part does not start. */
   shutdown: Shutdown;
 }
 
 /**
- * Reads the settings and starts the process. It exits with code 0 after a signal, and with 1 after a fault of ours. A
- * start that fails for an outside reason prints it in one line, and exits with 1.
+ * Reads the settings and starts the process. Exits with code 0 after a signal, and with 1 after a fault of ours. If the
+ * start fails for an outside reason, prints that in one line, and exits with 1.
  * @param start returns what to print once it runs
  */
 export const runProcess = async (
@@ -50,7 +50,7 @@ const run = async (start: (process: StartingProcess) => Promise<string>, startin
   }
 };
 
-/** Stops once, however often it is requested: by a signal, or by the end of the launcher. */
+/** Stops once, however often a stop is requested: by a signal, or by the end of the launcher. */
 const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promise<unknown>): void => {
   let exitCode = 0;
   const stop = (): void => {

@@ -1,12 +1,12 @@
 import { loadEdgeKey } from '../keys/master-key.ts';
 import { requiredByService, type ServiceName } from '../config/services.ts';
-import { isEmbedded, useDataFolder, type EngineName, type Engines } from './engines.ts';
+import { isEmbedded, useDataFolder, type EngineName, type Engines } from './engines/engines.ts';
 import { openFoundation, type Foundation, type WorkerFoundation } from './foundation.ts';
 import { requireFreePorts } from './preflight.ts';
 import { runProcess, type StartingProcess } from './run-process.ts';
 import type { RunningPart } from './running-part.ts';
-import { serveHealth } from './serve-health.ts';
-import { untilReady } from './until-ready.ts';
+import { serveHealth } from './health/serve-health.ts';
+import { untilReady } from './health/until-ready.ts';
 
 /** A foundation with these engines only. */
 type FoundationWith<Base, Name extends EngineName> = Omit<Base, EngineName> & Pick<Engines, Name>;
@@ -19,13 +19,13 @@ interface PartDefinition<Base, Name extends EngineName> {
 }
 
 interface ServiceDefinition<Name extends EngineName> extends PartDefinition<Foundation, Name> {
-  /** The setting of the port that it listens on. */
+  /** The setting of its port. */
   port: 'ACCOUNT_PORT' | 'EVENT_CATCHER_PORT' | 'STREAM_PORT';
   /** Whether it writes into `DATA_DIR` even if no engine is embedded and `MASTER_KEY` is set. */
   keepsFiles?: boolean;
 }
 
-/** Runs a part without a port as a process of its own. It does not receive the master key. */
+/** Runs a part without a port as a process of its own. Such a part does not receive the master key. */
 export const runWorker = <Name extends EngineName>(worker: PartDefinition<WorkerFoundation, Name>): Promise<void> =>
   runProcess((starting) => {
     if (keepsStores(worker.engines, starting)) useDataFolder(starting);
@@ -51,8 +51,9 @@ export const runService = <Name extends EngineName>(service: ServiceDefinition<N
 };
 
 /**
- * Checks what the part needs, then opens the engines and starts the part and health, which end in the reverse order.
- * @returns what is printed once it is ready
+ * Checks the part's requirements, then opens the engines and starts the part and health, which end in the reverse
+ * order.
+ * @returns what to print once it is ready
  */
 const runPart = async <Name extends EngineName>(
   { name, engines: names, start }: PartDefinition<WorkerFoundation, Name>,

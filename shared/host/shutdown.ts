@@ -24,7 +24,7 @@ export class Shutdown {
     return this.signal.aborted;
   }
 
-  /** Requests the shutdown. A start ends as soon as the part that it is starting has started. */
+  /** Requests the shutdown. A start in progress ends as soon as its current part has started. */
   request(): void {
     this.requested.abort(new StartCancelled());
   }
@@ -35,12 +35,12 @@ export class Shutdown {
     this.signal.throwIfAborted();
   }
 
-  /** Ends everything, the last started first. A failure is logged and does not prevent the rest. */
+  /** Ends everything, the last started first. Logs a failure and continues. */
   async run(): Promise<void> {
     for (let step = this.steps.pop(); step; step = this.steps.pop()) await this.end(step);
   }
 
-  /** Begins to end everything at once, without waiting. */
+  /** Begins to end everything concurrently, without waiting. */
   abandon(): void {
     for (const step of this.steps.splice(0).reverse()) void this.end(step);
   }

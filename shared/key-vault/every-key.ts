@@ -2,7 +2,7 @@ import type { KeyVault, VaultKey } from './key-vault.ts';
 
 const PAGE = 1_000;
 
-/** Yields the keys whose ids come after one, in the order of their ids. */
+/** Yields the keys whose ids are greater than `after`, in the order of their ids. */
 export async function* everyKey(vault: Pick<KeyVault, 'list'>, after = ''): AsyncGenerator<VaultKey> {
   for (let last = after; ;) {
     const page = await vault.list(last, PAGE);

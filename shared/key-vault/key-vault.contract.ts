@@ -66,7 +66,7 @@ export const keyVaultContract = (name: string, open: () => Promise<[KeyVault, Ke
       expect([...first, ...rest].map(({ id }) => id)).toEqual(keys.map(({ id }) => id));
     });
 
-    /** The last: from here on the vault has an identity. */
+    /** Must be the last spec: from here on the vault has an identity. */
     it('is given one identity, of however many processes, and adds keys only beside its check value', async () => {
       expect(await vault.identity()).toBeUndefined();
       const named = (at: number) => ({

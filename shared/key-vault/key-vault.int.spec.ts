@@ -5,12 +5,12 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { pino } from 'pino';
 import { nameHolder } from '../loops/lease-holder.ts';
-import { dropDatabases } from '../testing/drop-databases.mongo.ts';
-import { whereServer } from '../testing/servers.ts';
+import { dropDatabases } from '../testing/engines/drop-databases.mongo.ts';
+import { whereServer } from '../testing/engines/servers.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { keyVaultContract } from './key-vault.contract.ts';
-import { MongoKeyVault } from './key-vault.mongo.ts';
-import { SqliteKeyVault } from './key-vault.sqlite.ts';
+import { MongoKeyVault } from './mongodb/key-vault.mongo.ts';
+import { SqliteKeyVault } from './embedded/key-vault.sqlite.ts';
 
 const folder = temporaryFolder();
 

@@ -1,5 +1,5 @@
 import { keyVaultContract } from './key-vault.contract.ts';
-import { MemoryKeyVault } from './key-vault.memory.ts';
+import { MemoryKeyVault } from '../testing/engines/key-vault.memory.ts';
 
 const vault = new MemoryKeyVault();
 keyVaultContract('memory', () => Promise.resolve([vault, vault]));

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { onchainStream } from '../../schemas/events/onchain-events.ts';
+import { onchainStream } from '../../schemas/events/onchain/onchain-events.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
-import { MemoryEventStore } from '../event-store/event-store.memory.ts';
+import { MemoryEventStore } from '../testing/engines/event-store.memory.ts';
 import { NO_STREAM } from '../event-store/event-store.ts';
-import { addressOfKey } from '../keys/secp256k1-keys.ts';
+import { addressOfKey } from '../keys/signatures/secp256k1-keys.ts';
 import { systemClock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { anEvent } from '../testing/event-builder.ts';
-import { MemoryKeyVault } from './key-vault.memory.ts';
+import { MemoryKeyVault } from '../testing/engines/key-vault.memory.ts';
 import { makeVault, requireOwnVault } from './own-vault.ts';
 import { personalDataOf } from './personal-data.ts';
 import { sealedIn } from './sealed-before.ts';
@@ -81,7 +81,7 @@ describe('a process that opens the key vault', () => {
   });
 
   describe('of an installation from before vaults had an identity', () => {
-    /** As it was then: keys, and nothing that says whose. */
+    /** A vault of an earlier version: keys, but no identity. */
     let former: MemoryKeyVault;
     beforeEach(() => {
       former = new MemoryKeyVault();

@@ -1,8 +1,8 @@
 import { VAULT_STREAM, type VaultEvent } from '../../schemas/events/vault-events.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { operatorMetadata, systemMetadata } from '../event-store/own-metadata.ts';
-import { Transactor } from '../event-store/transact.ts';
+import { operatorMetadata, systemMetadata } from '../event-store/transactions/own-metadata.ts';
+import { Transactor } from '../event-store/transactions/transact.ts';
 import { toIso, type Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
 import type { KeyVault, VaultIdentity } from './key-vault.ts';
@@ -16,7 +16,7 @@ export interface OwnVault {
   masterKey: Uint8Array;
   clock: Clock;
   ids: Ids;
-  /** What messages call the vault and the master key. */
+  /** How messages name the vault and the master key. */
   names: { vault: string; masterKey: string };
 }
 
@@ -28,8 +28,9 @@ const vaultFold = {
 };
 
 /**
- * Compares the vault with the one that the event store was used with, then the master key with the vault's.
- * @param makes whether a vault is made where there never was one; a vault from before identities is given one then
+ * Compares the vault with the one that the event store was used with, and the master key with the vault's.
+ * @param makes whether to create a vault where there never was one, and to give a vault of an earlier version an
+ * identity
  * @throws CannotStart
  */
 export const requireOwnVault = async (own: OwnVault, { makes }: { makes: boolean }): Promise<void> => {
@@ -46,14 +47,14 @@ export const requireOwnVault = async (own: OwnVault, { makes }: { makes: boolean
     }
   }
   await keyVault.use('shared');
-  // The master key may have been replaced just now.
+  // Another process may have replaced the master key just now.
   const identity = await keyVault.identity();
   if (identity) requireMasterKey(identity, own);
 };
 
 /**
  * Returns the ids of the vault that the event store was used with, and of this one.
- * @throws CannotStart if they differ, or if this one was lost
+ * @throws CannotStart if they differ, or if this vault was lost
  */
 export const compareVaults = async (
   own: Omit<OwnVault, 'masterKey'>,
@@ -79,7 +80,10 @@ export const recordedVault = async ({
   return state;
 };
 
-/** Compares keys with what the event store has of them, for as long as it has no vault recorded. @throws CannotStart */
+/**
+ * Checks keys against the evidence in stored events, as long as the event store has no vault recorded.
+ * @throws CannotStart
+ */
 const requireFittingKeys = async ({ eventStore, keyVault, masterKey, names }: OwnVault): Promise<void> => {
   const keys = new SealedKeys(keyVault, masterKey);
   const evidence = await evidenceOfKeys(eventStore, await destroyedKeys(eventStore));
@@ -108,7 +112,10 @@ const requireMasterKey = (identity: VaultIdentity, { masterKey, names }: OwnVaul
   );
 };
 
-/** Gives a vault an identity and its first keys, unless it has them. Of several processes at once, each may do a part of it. */
+/**
+ * Gives a vault an identity and its first keys, unless it has them. Of several concurrent processes, each may do a part
+ * of it.
+ */
 export const makeVault = async ({
   keyVault,
   masterKey,
@@ -122,7 +129,7 @@ export const makeVault = async ({
   return identity;
 };
 
-/** Stored when the first keys are there: from then on, none of them is made again. */
+/** Recorded once the first keys exist. From then on, none of them is created again. */
 const recordVault = async (
   { eventStore, clock, ids, names }: OwnVault,
   { vaultId }: Pick<VaultIdentity, 'vaultId'>,
@@ -139,7 +146,7 @@ const recordVault = async (
   );
 };
 
-/** Stores that a key is destroyed, so that no restored backup brings it back. */
+/** Records that a key is destroyed, so that no restored backup brings it back. */
 export const recordDestroyedKey = async (
   keyId: string,
   { eventStore, clock, ids }: Pick<OwnVault, 'eventStore' | 'clock' | 'ids'>,

@@ -1,9 +1,9 @@
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata, SealedText } from '../../schemas/events/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import type { EventSealing } from '../event-store/event-sealing.ts';
+import type { EventSealing } from '../event-store/transactions/event-sealing.ts';
 import type { EventStore, EventToAppend, StoredEvent } from '../event-store/event-store.ts';
-import { digestOf } from '../primitives/canonical-json.ts';
+import { digestOf } from '../primitives/text/canonical-json.ts';
 import type { Clock } from '../primitives/clock.ts';
 import { someRandomBytes } from '../primitives/random-bytes.ts';
 import type { KeyVault } from './key-vault.ts';
@@ -13,6 +13,7 @@ import {
   open,
   openedData,
   openedValue,
+  personalMembersOf,
   seal,
   sealedOf,
   sealedValue,
@@ -29,13 +30,13 @@ interface HoldsKeys {
   eventStore: Pick<EventStore, 'read'>;
 }
 
-/** The personal data of a process that has the key vault and the master key. */
+/** Personal data in a process that has the key vault and the master key. */
 export const personalDataOf = ({ keyVault, masterKey, clock, eventStore }: HoldsKeys): PersonalData =>
   new PersonalData(new VaultKeys(keyVault, masterKey, clock, sealedIn(eventStore)));
 
 /**
- * Encrypts the personal members of events before they are stored, each user's with a key of its own, and opens them again.
- * Where a key was destroyed, its members are `null`.
+ * Encrypts the personal members of events before they are stored, with a key per user, and decrypts them when they are
+ * read. Members whose key was destroyed become `null`.
  */
 export class PersonalData implements EventSealing {
   constructor(readonly keys: VaultKeys) {}
@@ -45,20 +46,21 @@ export class PersonalData implements EventSealing {
     return seal(await this.keys.dataKey(userId), dataKeyId(userId), text);
   }
 
-  /** Returns the text; `null` where the key was destroyed. */
+  /** Returns the text; `null` if the key was destroyed. */
   async openText({ enc, kid }: SealedText): Promise<string | null> {
     return open((await this.keys.open([kid])).get(kid), enc);
   }
 
-  /** Returns an event as it is stored. @throws Refusal user_erased */
+  /** Returns an event in its stored form. @throws Refusal user_erased */
   async seal(event: EventToAppend): Promise<EventToAppend> {
-    const { personal, isAudited } = eventCatalogue[event.type as EventType];
+    const { isAudited } = eventCatalogue[event.type as EventType];
+    const personal = personalMembersOf(event);
     const { data } = event;
     const userId = data['userId'];
     if ((personal.length === 0 && !isAudited) || typeof userId !== 'string') return event;
     const kid = dataKeyId(userId);
     const key = personal.length > 0 ? await this.keys.dataKey(userId) : await this.keys.dataKeyIfAny(userId);
-    // The end of a session may be stored after its user was erased. Nobody knows its salt.
+    // The end of a session may be stored after its user was erased. Its salt is kept nowhere.
     if (!key) return { ...event, metadata: { ...event.metadata, digest: digestOf(aSalt(), data), salt: null } };
     const sealed: JsonObject = { ...data };
     for (const member of personal) {
@@ -72,7 +74,10 @@ export class PersonalData implements EventSealing {
     return openedValue(value, await this.keysOf(value));
   }
 
-  /** Returns events with their personal members in the clear, the others as they are. Salts stay sealed: only a proof needs them. */
+  /**
+   * Returns events with their personal members decrypted; other events unchanged. Salts stay sealed: only a proof needs
+   * them.
+   */
   async open(events: readonly StoredEvent[]): Promise<StoredEvent[]> {
     const kids = new Set<string>();
     const withSealed = new Set<StoredEvent>();
@@ -87,7 +92,7 @@ export class PersonalData implements EventSealing {
     return events.map((event) => (withSealed.has(event) ? new OpenedEvent(event, openedData(event, keys)) : event));
   }
 
-  /** Returns the keys of the sealed texts in a value, for another thread that opens them. */
+  /** Returns the keys of the sealed texts in a value, for a thread that decrypts them. */
   keysOf(value: unknown): Promise<DataKeys> {
     const found: SealedText[] = [];
     collectSealed(value, found);
@@ -95,7 +100,7 @@ export class PersonalData implements EventSealing {
   }
 }
 
-/** A stored event whose data was opened. */
+/** A stored event whose data was decrypted. */
 class OpenedEvent implements StoredEvent {
   readonly stream: string;
   readonly revision: number;

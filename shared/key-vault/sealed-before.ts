@@ -1,11 +1,11 @@
-import { userStream } from '../../schemas/events/user-events.ts';
+import { userStream } from '../../schemas/events/account/user-events.ts';
 import { sealedText } from '../../schemas/events/event.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
-/** What stored events say of a key that a vault lacks: if something was sealed with it, it was lost. */
+/** What stored events reveal about a key that the vault lacks: if something was sealed with the key, it was lost. */
 export interface SealedBefore {
   ofUser: (userId: string) => Promise<boolean>;
-  /** Whether the user was told of an account, which the owner key has for ever. */
+  /** Whether the user was told a smart account's address, which the owner key determines for ever. */
   accountOf: (userId: string) => Promise<boolean>;
 }
 

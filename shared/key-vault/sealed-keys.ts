@@ -8,7 +8,7 @@ export interface NewKey {
   key: Buffer;
 }
 
-/** Every key in the vault is encrypted with this one. */
+/** Returns the key with which every key in the vault is encrypted. */
 export const wrappingKeyOf = (masterKey: Uint8Array): Buffer => deriveKey(masterKey, 'key vault');
 
 const isUserKey = (id: string): boolean => /^(data|owner)-/.test(id);
@@ -25,7 +25,7 @@ export const opensCheck = (wrappingKey: Uint8Array, { vaultId, check }: Omit<Vau
 export const sealKey = (wrappingKey: Uint8Array, { id, key }: NewKey): string =>
   sealText(wrappingKey, id, key.toString('base64'));
 
-/** The keys of a vault as a process with its master key opens them and adds others. */
+/** The keys of a vault, for a process with its master key: decrypts keys and adds new ones. */
 export class SealedKeys {
   private readonly wrappingKey: Buffer;
 
@@ -48,14 +48,15 @@ export class SealedKeys {
       const damaged =
         'it is damaged, or the master key was replaced; "annals vault restore --replace" takes it from a backup';
       const what = `the key ${id} of the key vault cannot be opened: ${damaged}`;
-      // The id of a user's key has the user's id in it, which not every caller may know.
+      // The id of a user's key contains the user's id, which not every caller may know.
       throw unavailable(isUserKey(id) ? 'a key of the key vault cannot be opened' : what, new Error(what, { cause }));
     }
   }
 
   /**
-   * Adds keys, unless they are there. Returns what is there then, in the same order.
-   * @throws Refusal dependency_unavailable if the vault's keys are encrypted with another master key than this process has
+   * Adds keys, unless they exist. Returns the stored keys in the same order.
+   * @throws Refusal dependency_unavailable if the vault's keys are encrypted with another master key than this process
+   * has
    */
   async add(keys: readonly NewKey[], createdAt: string): Promise<VaultKey[]> {
     const identity = await this.vault.identity();

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
+import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import type { EventDefinition, SealedText } from '../../schemas/events/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
@@ -8,30 +8,34 @@ import { someRandomBytes } from '../primitives/random-bytes.ts';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Data keys by id; `undefined` where the key was destroyed. */
+/** Data keys by id; `undefined` for a destroyed key. */
 export type DataKeys = ReadonlyMap<string, Uint8Array | undefined>;
 
-const personalMembersOf = ({ type }: Pick<StoredEvent, 'type'>): EventDefinition['personal'] =>
-  Object.hasOwn(eventCatalogue, type) ? eventCatalogue[type as EventType].personal : [];
+const personalMembers = new Map(
+  Object.entries<EventDefinition>(eventCatalogue).map(([type, { personal }]) => [type, Object.keys(personal)]),
+);
+/** Returns the members of an event's data that are sealed when it is stored. */
+export const personalMembersOf = ({ type }: Pick<StoredEvent, 'type'>): readonly string[] =>
+  personalMembers.get(type) ?? [];
 
 export const isSealed = (value: unknown): value is SealedText =>
   typeof value === 'object' && value !== null && 'enc' in value && 'kid' in value;
 
-/** Adds the sealed texts of a value, at any depth. */
+/** Collects the sealed texts of a value, at any depth. */
 export const collectSealed = (value: unknown, found: SealedText[]): void => {
   if (isSealed(value)) found.push(value);
   else if (typeof value === 'object' && value !== null)
     for (const one of Object.values(value)) collectSealed(one, found);
 };
 
-/** Returns the sealed texts in the data of an event. Of events without personal members the data is not parsed. */
+/** Returns the sealed texts in the data of an event. Does not parse the data of events without personal members. */
 export const sealedOf = (event: Pick<StoredEvent, 'type' | 'data'>): SealedText[] => {
   const found: SealedText[] = [];
   for (const member of personalMembersOf(event)) collectSealed(event.data[member], found);
   return found;
 };
 
-/** Returns the data of an event with its sealed texts in the clear. */
+/** Returns the data of an event with its sealed texts decrypted. */
 export const openedData = (event: Pick<StoredEvent, 'type' | 'data'>, keys: DataKeys): JsonObject => {
   const data: JsonObject = { ...event.data };
   for (const member of personalMembersOf(event)) {
@@ -40,21 +44,21 @@ export const openedData = (event: Pick<StoredEvent, 'type' | 'data'>, keys: Data
   return data;
 };
 
-/** Returns the salt of an event's digest; `null` where nobody knows it any more. */
+/** Returns the salt of an event's digest; `null` if its key was destroyed. */
 export const openedSalt = ({ metadata: { salt } }: Pick<StoredEvent, 'metadata'>, keys: DataKeys): string | null =>
   isSealed(salt) ? open(keys.get(salt.kid), salt.enc) : null;
 
-/** Returns a value with every sealed text in it opened, at any depth. */
+/** Decrypts every sealed text in a value, at any depth. */
 export const openedValue = (value: JsonValue, keys: DataKeys): JsonValue =>
   mapTexts(value, isSealed, ({ enc, kid }) => open(keys.get(kid), enc));
 
-/** Returns a value with every text in it sealed, at any depth. */
+/** Seals every text in a value, at any depth. */
 export const sealedValue = (value: JsonValue, key: Uint8Array, kid: string): JsonValue =>
   mapTexts(value, isText, (text) => seal(key, kid, text));
 
 const isText = (value: JsonValue): value is string => typeof value === 'string';
 
-/** Replaces the values that are meant, at any depth. */
+/** Replaces the values for which `isMeant` holds, at any depth. */
 const mapTexts = <Meant extends JsonValue>(
   value: JsonValue,
   isMeant: (value: JsonValue) => value is Meant,
@@ -73,7 +77,7 @@ export const seal = (key: Uint8Array, kid: string, text: string): SealedText => 
   return { enc: bytes.toString('base64url'), kid };
 };
 
-/** Whether this key opens what was sealed. */
+/** Whether this key opens a sealed text. */
 export const opensSealed = (key: Uint8Array, { enc }: SealedText): boolean => {
   try {
     open(key, enc);
@@ -83,7 +87,7 @@ export const opensSealed = (key: Uint8Array, { enc }: SealedText): boolean => {
   }
 };
 
-/** Returns the text; `null` where the key was destroyed. */
+/** Returns the text; `null` if the key was destroyed. */
 export const open = (key: Uint8Array | undefined, enc: string): string | null => {
   if (!key) return null;
   const bytes = Buffer.from(enc, 'base64url');

@@ -1,21 +1,23 @@
 import { sealedText } from '../../schemas/events/event.ts';
-import { chainOfStream, onchainEvents } from '../../schemas/events/onchain-events.ts';
-import { userEvents } from '../../schemas/events/user-events.ts';
+import { chainOfStream, onchainEvents } from '../../schemas/events/onchain/onchain-events.ts';
+import { logEvents } from '../../schemas/events/account/log-events.ts';
+import { userEvents } from '../../schemas/events/account/user-events.ts';
 import { vaultEvents } from '../../schemas/events/vault-events.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { readEvery } from '../event-store/read-every.ts';
-import { addressOfKey } from '../keys/secp256k1-keys.ts';
+import { addressOfKey } from '../keys/signatures/secp256k1-keys.ts';
+import { publicKeyOfSeed } from '../keys/signatures/ed25519-keys.ts';
 import { opensSealed } from './sealed-members.ts';
-import { chainKeyIds, userKeyIds } from './vault-keys.ts';
+import { chainKeyIds, LOG_KEY, userKeyIds } from './vault-keys.ts';
 
-/** What stored events tell of a key. */
+/** Evidence about a key, from stored events. */
 export interface Evidence {
-  /** The key that there must be. */
+  /** The id of a key that must exist. */
   id: string;
   fits: (key: Buffer) => boolean;
 }
 
-/** Returns the ids of keys that were destroyed, whether a vault still knows it or not. */
+/** Returns the ids of destroyed keys, whether a vault still knows them or not. */
 export const destroyedKeys = async (eventStore: Pick<EventStore, 'readAll'>): Promise<Set<string>> => {
   const destroyed = new Set<string>();
   for await (const { type, data } of readEvery(eventStore, {
@@ -28,8 +30,8 @@ export const destroyedKeys = async (eventStore: Pick<EventStore, 'readAll'>): Pr
 };
 
 /**
- * Returns evidence of the key that the first text was encrypted with whose user was not erased, and of the keys that
- * chains were prepared with: nothing where no key was ever used.
+ * Returns evidence of three kinds: the key of the first sealed text whose user was not erased, the keys with which
+ * chains were prepared, and the key of the transparency log. Empty if no key was ever used.
  */
 export const evidenceOfKeys = async (
   eventStore: Pick<EventStore, 'readAll'>,
@@ -42,6 +44,10 @@ export const evidenceOfKeys = async (
     for (const [at, id] of chainKeyIds(chainOfStream(stream), executors.length).entries()) {
       evidence.push({ id, fits: (key) => addressOfKey(key) === addresses[at] });
     }
+  }
+  for await (const { data } of readEvery(eventStore, { filter: { types: ['LogKeyMade'] } })) {
+    const { publicKey } = logEvents.LogKeyMade.data.parse(data);
+    evidence.push({ id: LOG_KEY, fits: (key) => publicKeyOfSeed(key).toString('base64') === publicKey });
   }
   for await (const { data } of readEvery(eventStore, { filter: { types: ['IdentityClaimed'] } })) {
     const { success, data: label } = sealedText.safeParse(data['label']);

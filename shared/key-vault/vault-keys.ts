@@ -1,35 +1,36 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { KEY_BYTES } from '../keys/derive-key.ts';
-import { addressOfKey, newPrivateKey } from '../keys/secp256k1-keys.ts';
-import { KeptValues } from '../primitives/kept-values.ts';
+import { addressOfKey, newPrivateKey } from '../keys/signatures/secp256k1-keys.ts';
+import { TtlCache } from '../primitives/ttl-cache.ts';
 import { toIso, type Clock } from '../primitives/clock.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
 import type { SealedBefore } from './sealed-before.ts';
 import { SealedKeys, type NewKey } from './sealed-keys.ts';
 
 const KEYS_MAX = 20_000;
-/** How long another process may go on to use a key that was destroyed. */
+/** Cache time of decrypted keys: how long another process may still use a destroyed key. */
 const KEPT_MS = 60_000;
 const IDENTITIES = 'identities';
 const AUDIT = 'audit';
+export const LOG_KEY = 'log';
 const paymasterId = (chainId: number): string => `paymaster-${String(chainId)}`;
 const executorId = (chainId: number, number: number): string => `executor-${String(chainId)}-${String(number)}`;
 
-/** The ids of a paymaster's key and of those of so many executors. */
+/** The ids of a paymaster's key and of the keys of this many executors. */
 export const chainKeyIds = (chainId: number, executors: number): string[] => [
   paymasterId(chainId),
   ...Array.from({ length: executors }, (_, number) => executorId(chainId, number)),
 ];
 
-/** What the ids of keys that sign tokens begin with; the rest numbers them in the order of creation. */
+/** Prefix of the ids of token-signing keys; a number follows, in the order of creation. */
 export const SIGNING_PREFIX = 'token-signing-';
 export const signingKeyId = (number: number): string => SIGNING_PREFIX + String(number).padStart(4, '0');
 /** Returns a private key for ES256: PKCS #8, DER. */
 export const newSigningKey = (): Buffer =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'der' });
 
-/** The keys of the service that a vault has from the beginning. */
+/** The service's keys that a vault has from the beginning. */
 export const firstKeys = (): NewKey[] => [
   { id: IDENTITIES, key: randomBytes(KEY_BYTES) },
   { id: AUDIT, key: newSigningKey() },
@@ -39,7 +40,7 @@ export const firstKeys = (): NewKey[] => [
 const lostUserKey = (id: string): Refusal =>
   unavailable('the key vault lacks a key: restore it from its backup', new Error(`no key ${id}`));
 
-/** Of a key of the service: its id says nothing of a person. */
+/** For a key of the service: its id reveals nothing about a person. */
 const lost = (id: string): Refusal =>
   unavailable(`the key vault lacks the key ${id}: restore the vault from its backup`, undefined);
 
@@ -48,10 +49,12 @@ export const dataKeyId = (userId: string): string => `data-${userId}`;
 const ownerKeyId = (userId: string): string => `owner-${userId}`;
 export const userKeyIds = (userId: string): string[] => [dataKeyId(userId), ownerKeyId(userId)];
 
-/** The keys of a vault, opened with the master key. Only those of new users are made when they are asked for. */
+/**
+ * The keys of a vault, opened with the master key. Keys of new users are created on first use, all others beforehand.
+ */
 export class VaultKeys {
   private readonly sealed: SealedKeys;
-  private readonly opened: KeptValues<Buffer>;
+  private readonly opened: TtlCache<Buffer>;
   private readonly making = new Map<string, Promise<void>>();
 
   constructor(
@@ -61,11 +64,11 @@ export class VaultKeys {
     private readonly sealedBefore: SealedBefore,
   ) {
     this.sealed = new SealedKeys(vault, masterKey);
-    this.opened = new KeptValues(clock, { max: KEYS_MAX, keptMs: KEPT_MS });
+    this.opened = new TtlCache(clock, { max: KEYS_MAX, ttlMs: KEPT_MS });
   }
 
   /**
-   * Returns the key of a user's personal data, which is made when it is first asked for.
+   * Returns the key of a user's personal data, creating it on first use.
    * @throws Refusal user_erased, and dependency_unavailable if the vault lost it
    */
   async dataKey(userId: string): Promise<Buffer> {
@@ -74,7 +77,7 @@ export class VaultKeys {
     return key;
   }
 
-  /** Returns that key, or `undefined` if it was destroyed. */
+  /** Returns the same key, or `undefined` if it was destroyed. */
   async dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
     const id = dataKeyId(userId);
     const found = await this.find([id]);
@@ -84,7 +87,7 @@ export class VaultKeys {
   }
 
   /**
-   * Returns the address of the key that owns a user's smart accounts, in EIP-55 form. See ownerKey.
+   * Returns the address of the key that owns a user's smart accounts, in EIP-55 form. See `ownerKey`.
    * @throws Refusal user_erased
    */
   async ownerOf(userId: string): Promise<string> {
@@ -92,7 +95,7 @@ export class VaultKeys {
   }
 
   /**
-   * Returns the private key that owns a user's smart accounts, which is made with the key of the personal data.
+   * Returns the private key that owns a user's smart accounts, created together with the data key.
    * @throws Refusal user_erased, and dependency_unavailable if the vault lost it
    */
   async ownerKey(userId: string): Promise<Buffer> {
@@ -103,28 +106,28 @@ export class VaultKeys {
     return key;
   }
 
-  /** Returns the key under which identities are hashed. */
+  /** Returns the key for the keyed hashes of identities. */
   identitiesKey(): Promise<Buffer> {
     return this.serviceKey(IDENTITIES);
   }
 
-  /** Returns the private key that owns the paymaster of a chain, and signs for it. */
+  /** Returns the private key that owns a chain's paymaster and signs for it. */
   paymasterKey(chainId: number): Promise<Buffer> {
     return this.serviceKey(paymasterId(chainId));
   }
 
-  /** Returns the private key of one of the accounts that send bundles to a chain, counted from 0. */
+  /** Returns the private key of an executor, an account that sends bundles to a chain. Counted from 0. */
   executorKey(chainId: number, number: number): Promise<Buffer> {
     return this.serviceKey(executorId(chainId, number));
   }
 
-  /** Returns the paymaster's key of a chain that may never have been prepared. */
+  /** Like `paymasterKey`, for a chain that may never have been prepared. */
   async paymasterKeyIfAny(chainId: number): Promise<Buffer | undefined> {
     const id = paymasterId(chainId);
     return (await this.find([id])).get(id);
   }
 
-  /** Makes what is missing of the keys of a chain that was never prepared with them. */
+  /** Creates keys for a chain that was never prepared with them, unless they exist. */
   async makeChainKeys(chainId: number, { paymaster, executors }: NewChainKeys): Promise<void> {
     await this.sealed.add(
       [...(paymaster ? [paymasterId(chainId)] : []), ...executors.map((number) => executorId(chainId, number))].map(
@@ -139,9 +142,19 @@ export class VaultKeys {
     return this.serviceKey(AUDIT);
   }
 
+  /** Returns the private key that signs the checkpoints of the log: the seed of an Ed25519 key, 32 bytes. */
+  logKey(): Promise<Buffer> {
+    return this.serviceKey(LOG_KEY);
+  }
+
+  /** Creates the log's key, unless it exists: vaults of version 0.2.0 have none. */
+  async makeLogKey(): Promise<void> {
+    await this.sealed.add([{ id: LOG_KEY, key: randomBytes(KEY_BYTES) }], toIso(this.clock.now()));
+  }
+
   /**
-   * Returns keys by id; `undefined` of those that were destroyed.
-   * @throws Refusal dependency_unavailable when the vault does not answer, or has lost a key
+   * Returns keys by id; `undefined` for a destroyed key.
+   * @throws Refusal dependency_unavailable if the vault does not answer, or has lost a key
    */
   async open(ids: Iterable<string>): Promise<ReadonlyMap<string, Buffer | undefined>> {
     const wanted = [...ids];
@@ -158,14 +171,14 @@ export class VaultKeys {
     }
   }
 
-  /** A key of the service, which nobody destroys. */
+  /** A key of the service, which is never destroyed. */
   private async serviceKey(id: string): Promise<Buffer> {
     const key = (await this.find([id])).get(id);
     if (!key) throw lost(id);
     return key;
   }
 
-  /** Returns the keys that there are; `undefined` of those that were destroyed. */
+  /** Returns the existing keys; `undefined` for a destroyed key. */
   private async find(ids: readonly string[]): Promise<Map<string, Buffer | undefined>> {
     const keys = new Map<string, Buffer | undefined>();
     const unknown: string[] = [];
@@ -179,7 +192,10 @@ export class VaultKeys {
     return keys;
   }
 
-  /** Makes both keys of a new user. @throws Refusal dependency_unavailable if the user is not new, and they were lost */
+  /**
+   * Creates both keys of a new user.
+   * @throws Refusal dependency_unavailable if the user is not new, and the keys were lost
+   */
   private async makeKeysOf(userId: string): Promise<void> {
     const making = this.making.get(userId) ?? this.makeBoth(userId);
     this.making.set(userId, making);
@@ -190,12 +206,12 @@ export class VaultKeys {
     }
   }
 
-  /** The data key comes last: where it is, the other one is, also in a backup that is made meanwhile. */
+  /** Stores the data key last: if it exists, so does the owner key, also in a backup made meanwhile. */
   private async makeBoth(userId: string): Promise<void> {
     const [dataKey, ownerKey] = [dataKeyId(userId), ownerKeyId(userId)];
     if (await this.sealedBefore.ofUser(userId)) {
       if (!(await this.find([dataKey])).has(dataKey)) throw lostUserKey(dataKey);
-      // The users of early versions had no owner key before a chain was served.
+      // Users of early versions had no owner key before a chain was served.
       if (await this.sealedBefore.accountOf(userId)) throw lostUserKey(ownerKey);
     }
     const keys = [

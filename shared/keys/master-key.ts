@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { nodeErrorCode } from '../errors/node-error-code.ts';
-import { makeFolder } from '../primitives/make-folder.ts';
-import { createFileWhole } from '../primitives/write-file-whole.ts';
+import { makeFolder } from '../primitives/files/make-folder.ts';
+import { readIfThere } from '../primitives/files/read-if-there.ts';
+import { createFileWhole } from '../primitives/files/write-file-whole.ts';
 import type { Settings } from '../config/settings.ts';
 import { KEY_BYTES } from './derive-key.ts';
 
 /**
- * Returns the key from which all others are derived. Outside production it is created once, in a file in `DATA_DIR` that
+ * Returns the key from which all others are derived. Outside production, creates it once, in a file in `DATA_DIR` that
  * only its owner can read.
  * @throws CannotStart
  */
@@ -17,7 +17,8 @@ export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_K
   if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
   const file = fileOf(DATA_DIR);
   makeFolder(DATA_DIR);
-  // The file is made before the vault is: looked at in this order, the vault does not seem to be there first.
+  // Checked before the key is read: the key file is created before the vault, so a concurrent first start cannot look
+  // like a lost key.
   const isNeeded = existsSync(join(DATA_DIR, VAULT_FILE));
   const key = readKey(file);
   if (key) return key;
@@ -28,33 +29,27 @@ export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_K
 };
 
 /**
- * Returns the key that services without the key vault have: `EDGE_KEY`, from which nobody learns the master key. Where it is
- * not set, the master key serves. @throws CannotStart
+ * Returns the key of services without the key vault: `EDGE_KEY`, which does not reveal the master key; the master key
+ * if `EDGE_KEY` is not set.
+ * @throws CannotStart
  */
 export const loadEdgeKey = (settings: Pick<Settings, 'MASTER_KEY' | 'EDGE_KEY' | 'DATA_DIR'>): Buffer =>
   settings.EDGE_KEY === undefined ? loadMasterKey(settings) : Buffer.from(settings.EDGE_KEY, 'base64');
 
-/** The embedded key vault. */
+/** File name of the embedded key vault. */
 export const VAULT_FILE = 'vault.db';
 const fileOf = (dataFolder: string): string => join(dataFolder, 'master.key');
 
-/** What messages call the master key. */
+/** How messages name the master key. */
 export const nameMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): string =>
   MASTER_KEY === undefined ? fileOf(DATA_DIR) : 'MASTER_KEY';
 
 const readKey = (file: string): Buffer | undefined => {
-  try {
-    const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
-    if (key.length !== KEY_BYTES) {
-      throw new CannotStart(
-        `${file} is damaged: restore it from a backup, or set MASTER_KEY to the key that was in it`,
-      );
-    }
-    return key;
-  } catch (error) {
-    if (nodeErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = readIfThere(file);
+  if (text === undefined) return undefined;
+  const key = Buffer.from(text, 'base64');
+  if (key.length === KEY_BYTES) return key;
+  throw new CannotStart(`${file} is damaged: restore it from a backup, or set MASTER_KEY to the key that was in it`);
 };
 
 const makeKey = (file: string): Buffer => {

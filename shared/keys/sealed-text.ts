@@ -5,7 +5,7 @@ const TAG_BYTES = 16;
 
 /**
  * Encrypts with AES-256-GCM.
- * @param context authenticated with the text and needed to decrypt it, such as the name of the file that it is stored in
+ * @param context authenticated with the text and needed to decrypt it, such as the name of the file that stores it
  * @returns base64 of nonce, tag and ciphertext
  */
 export const sealText = (key: Uint8Array, context: string, text: string): string => {
@@ -15,7 +15,7 @@ export const sealText = (key: Uint8Array, context: string, text: string): string
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
 };
 
-/** @throws if the key or the context is not the same, or a byte was changed */
+/** @throws if the key or the context differs, or a byte was changed */
 export const openText = (key: Uint8Array, context: string, sealedText: string): string => {
   const bytes = Buffer.from(sealedText, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })

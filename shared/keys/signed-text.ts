@@ -3,12 +3,12 @@ import { deriveKey } from './derive-key.ts';
 
 /** 128 bits cannot be guessed. */
 const SIGNATURE_BYTES = 16;
-/** Far more than the longest text has. */
+/** Far more than the longest text needs. */
 const CHARACTERS_MAX = 1_000;
 
 /**
- * Opaque text that clients receive and send back. It is only accepted with the same master key, purpose and context, by
- * any node. It is base64url of the payload and the first bytes of an HMAC-SHA-256 over context and payload, so the same
+ * Opaque text that clients receive and send back. Any node accepts it, but only with the same master key, purpose and
+ * context. base64url of the payload and the first bytes of an HMAC-SHA-256 over context and payload, so the same
  * payload gives the same text.
  */
 export class SignedText {
@@ -18,17 +18,17 @@ export class SignedText {
     this.key = deriveKey(masterKey, purpose);
   }
 
-  /** @param context needed to read the text again, such as the id of its user */
+  /** @param context required to read the text again, such as the id of its user */
   write(context: string, payload: Uint8Array | string): string {
     const bytes = Buffer.from(payload);
     return Buffer.concat([bytes, this.sign(context, bytes)]).toString('base64url');
   }
 
-  /** Returns the payload; `undefined` for text that was not written with this context. */
+  /** Returns the payload; `undefined` for a text that was not written with this context. */
   read(context: string, text: string): Buffer | undefined {
     if (text.length > CHARACTERS_MAX) return undefined;
     const bytes = Buffer.from(text, 'base64url');
-    // The decoder ignores characters that are not base64url, so the text is compared with its canonical form.
+    // The decoder ignores characters that are not base64url, so compare the text with its canonical form.
     if (bytes.length < SIGNATURE_BYTES || bytes.toString('base64url') !== text) return undefined;
     const payload = bytes.subarray(0, -SIGNATURE_BYTES);
     return timingSafeEqual(bytes.subarray(-SIGNATURE_BYTES), this.sign(context, payload)) ? payload : undefined;

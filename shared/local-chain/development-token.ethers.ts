@@ -10,7 +10,7 @@ export interface DevelopmentToken {
   ownerKey: string;
 }
 
-/** An account that every anvil funds. Its key is public, and worth nothing elsewhere. */
+/** An account that every anvil funds. Its key is public, and worthless elsewhere. */
 const fundedAccount = (number: number): HDNodeWallet =>
   HDNodeWallet.fromMnemonic(
     Mnemonic.fromPhrase('test test test test test test test test test test test junk'),
@@ -21,7 +21,7 @@ const OWNER = fundedAccount(0);
 export const LOCAL_FUNDER_KEY = fundedAccount(1).privateKey;
 const SUPPLY = parseEther('1000000000');
 
-/** Returns an ERC-20, the owner's first contract, and deploys it when it does not exist. */
+/** Returns an ERC-20, the owner's first contract. Deploys it if it does not exist. */
 export const ensureDevelopmentToken = async (rpcUrl: string): Promise<DevelopmentToken> => {
   const provider = new JsonRpcProvider(rpcUrl, undefined, { cacheTimeout: -1, pollingInterval: 50 });
   try {

@@ -5,14 +5,15 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
+import { ChainClient } from '../chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../chain/client/chain-reader.json-rpc.ts';
 import { ensureDevelopmentToken } from './development-token.ethers.ts';
 import { startLocalChain } from './local-chain-process.ts';
 
 const folder = temporaryFolder();
 
 const logsOf = async (rpcUrl: string, address: string) => {
-  const reader = new JsonRpcChainReader(2484, [rpcUrl]);
+  const reader = new JsonRpcChainReader(new ChainClient(2484, [rpcUrl]));
   try {
     const { number, hash } = await reader.head();
     return {
@@ -51,7 +52,7 @@ describe('local chain', () => {
     for (let start = 0; start < 5; start += 1) {
       const chain = await startLocalChain(options);
       await ensureDevelopmentToken(chain.rpcUrl);
-      const reader = new JsonRpcChainReader(2484, [chain.rpcUrl]);
+      const reader = new JsonRpcChainReader(new ChainClient(2484, [chain.rpcUrl]));
       const [first, second] = await reader.headersByNumber([0, 1]);
       firsts.add(first?.hash);
       expect(second?.parentHash).toBe(first?.hash);

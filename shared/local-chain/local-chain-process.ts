@@ -1,3 +1,4 @@
+import type { Hardfork } from '../chain/hardforks.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
-import { makeFolder } from '../primitives/make-folder.ts';
-import { pause } from '../primitives/pause.ts';
+import { makeFolder } from '../primitives/files/make-folder.ts';
+import { pause } from '../primitives/waiting/pause.ts';
 
 export interface LocalChain {
   chainId: number;
@@ -16,10 +17,6 @@ export interface LocalChain {
   /** Ends the process, after it has written its state. */
   stop: () => Promise<void>;
 }
-
-/** Of Ethereum, oldest first. */
-export const HARDFORKS = ['london', 'prague', 'osaka'] as const;
-export type Hardfork = (typeof HARDFORKS)[number];
 
 export interface LocalChainOptions {
   chainId: number;
@@ -33,26 +30,26 @@ export interface LocalChainOptions {
 
 const HOST = '127.0.0.1';
 /**
- * Unix seconds of the first block, which is always the same. anvil makes a new first block at each start and keeps it
- * beside the one of its saved state. Without a fixed time it would return either of the two, and a kept chain would
- * look like another one.
+ * Unix seconds of the first block, always the same. anvil makes a new first block at each start and keeps it beside the
+ * one of its saved state. Without a fixed time it would return either of the two, and a kept chain would look like
+ * another one.
  */
 const GENESIS_TIME = 1_700_000_000;
-/** Blocks. Enough for a reorganisation that somebody tries by hand, and few enough to see blocks become final. */
+/** In blocks. Enough for a reorganisation by hand, and few enough to see blocks become final. */
 export const LOCAL_FINAL_DEPTH = 12;
 const STARTS_WITHIN_MS = 20_000;
 const STOPS_WITHIN_MS = 4_000;
-/** The most that a crash of the whole machine may lose. A crash of this program loses nothing. */
+/** Maximum loss when the whole machine crashes. A crash of this program loses nothing. */
 const STATE_EVERY_SECONDS = 30;
 const POLL_MS = 20;
-/** The timeout of one request, which is repeated until anvil answers. */
+/** Timeout of one request, which is repeated until anvil answers. */
 const ATTEMPT_TIMEOUT_MS = 500;
 const ANSWERS_WITHIN_MS = 10_000;
 
 /**
  * Starts the development chain: anvil at the newest hard fork, one block for each transaction, on loopback. It runs
  * outside this program's process group, so that Ctrl-C does not end it first. A start after a crash ends the process of
- * the last one.
+ * the last start.
  * @throws CannotStart
  */
 export const startLocalChain = async ({
@@ -80,7 +77,7 @@ export const startLocalChain = async ({
   const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
   await Promise.race([waitUntilAnswering(rpcUrl, chainId, child, () => output), failed]);
   child.unref();
-  // Blocks from now on have the current time again.
+  // Moves the clock of the chain, so that new blocks have the current time.
   const sinceGenesis = Math.floor(Date.now() / 1_000) - GENESIS_TIME;
   await ask({ rpcUrl, withinMs: ANSWERS_WITHIN_MS }, 'evm_increaseTime', sinceGenesis);
   return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
@@ -88,9 +85,9 @@ export const startLocalChain = async ({
 
 const argumentsFor = ({ chainId, hardfork, folder, port }: Required<LocalChainOptions>): string[] => [
   ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', hardfork, '--quiet'],
-  // Else anvil takes transactions that no other node of that fork takes (EIP-7825).
+  // Without this, anvil accepts transactions that no other node of that fork accepts (EIP-7825).
   ...(hardfork === 'osaka' ? ['--enable-tx-gas-limit'] : []),
-  // Its finalized block is two epochs deep.
+  // anvil's finalized block is two epochs deep.
   ...['--timestamp', String(GENESIS_TIME), '--slots-in-an-epoch', String(LOCAL_FINAL_DEPTH / 2)],
   ...['--state', join(folder, 'state.json'), '--state-interval', String(STATE_EVERY_SECONDS)],
 ];
@@ -113,7 +110,7 @@ const anvilBinary = (): string => {
 
 const pidFileOf = (folder: string): string => join(folder, 'anvil.pid');
 
-/** Ends the chain process that a crashed start left running, after it has written its state. */
+/** Ends a chain process that survived a crash of its start, after it has written its state. */
 export const endLeftOverChain = async (folder: string): Promise<void> => {
   const pidFile = pidFileOf(folder);
   const pid = Number(readIfThere(pidFile) ?? 0);

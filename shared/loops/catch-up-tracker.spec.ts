@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CatchUpTracker } from './catch-up-tracker.ts';
 
-/** Who follows a head of numbers, and how far it has come. */
+/** A reader of a head of numbers, and how far it has come. */
 const follower = () => {
   const tracker = new CatchUpTracker<number>();
   return {

@@ -1,12 +1,12 @@
-/** A reader that is further behind than this is not caught up. */
+/** A reader that lags more than this is not caught up. */
 const BEHIND_MAX_MS = 10_000;
 
 /**
  * Tracks whether a reader keeps up with a growing head. Each query of the head makes its position a goal, which must be
- * reached within 10 s of the query. The newest goal that was decided determines the result.
+ * reached within 10 s of the query. The newest decided goal determines the result.
  */
 export class CatchUpTracker<Head> {
-  /** Not decided yet, oldest first. */
+  /** Goals not decided yet, oldest first. */
   private readonly goals: { head: Head; askedAtMs: number }[] = [];
   private askedAtMs = 0;
   private isInTime = false;
@@ -18,7 +18,7 @@ export class CatchUpTracker<Head> {
   }
 
   /**
-   * Returns false while no goal was decided. A goal that became due between two calls, and is reached at the second,
+   * Returns false before the first decision. A goal that became due between two calls, and is reached at the second,
    * counts as reached in time.
    */
   isCaughtUp(hasReached: (head: Head) => boolean, nowMs: number): boolean {

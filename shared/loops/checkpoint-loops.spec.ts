@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SupervisedLoop, type LoopState } from './supervised-loop.ts';
-import { measure } from '../host/measure.ts';
-import { checkpointMetrics } from '../host/checkpoint-metrics.ts';
+import { measure } from '../host/health/measure.ts';
+import { checkpointMetrics } from '../host/health/checkpoint-metrics.ts';
 import { CheckpointLoops } from './checkpoint-loops.ts';
 
 class LoopInState extends SupervisedLoop {
@@ -32,7 +32,7 @@ describe('a worker', () => {
       ],
       { head: () => Promise.resolve(head) },
       { position: (name) => Promise.resolve(positions[name as keyof typeof positions]) },
-      () => nowMs,
+      { now: () => nowMs },
     );
   });
   const isCaughtUp = () => checkpoints.readiness.caughtUp();

@@ -10,7 +10,7 @@ export interface CheckpointLoop {
   loop: SupervisedLoop;
 }
 
-/** How far a checkpoint is, which is the same in every process, and what this process does for it. */
+/** Position of a checkpoint, which is the same in every process, and the state of this process's loop for it. */
 export interface CheckpointProgress {
   checkpoint: string;
   position: Position;
@@ -19,8 +19,16 @@ export interface CheckpointProgress {
   state: LoopState;
 }
 
-/** Loops that follow the event store, and how far each of them is. */
+interface CheckpointLoopsOptions {
+  /** Loops that start and stop with these, and follow nothing. */
+  others?: readonly SupervisedLoop[];
+  /** A monotonic clock in milliseconds. */
+  now?: () => number;
+}
+
+/** Loops that follow the event store, and the progress of each. */
 export class CheckpointLoops {
+  private readonly now: () => number;
   private readonly loops: Loops;
   private readonly trackers = new Map<string, CatchUpTracker<Position>>();
 
@@ -28,10 +36,10 @@ export class CheckpointLoops {
     private readonly checkpoints: readonly CheckpointLoop[],
     private readonly eventStore: Pick<EventStore, 'head'>,
     private readonly readStore: Pick<ReadStore, 'position'>,
-    /** A monotonic clock in milliseconds. */
-    private readonly now: () => number = () => performance.now(),
+    { others = [], now = () => performance.now() }: CheckpointLoopsOptions = {},
   ) {
-    this.loops = new Loops(checkpoints.map(({ loop }) => loop));
+    this.now = now;
+    this.loops = new Loops([...checkpoints.map(({ loop }) => loop), ...others]);
   }
 
   /** Ready when each loop runs and is caught up, or runs in another process. */

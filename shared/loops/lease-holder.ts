@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { getEnvironmentData } from 'node:worker_threads';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 
-/** Names the space in which process ids are unique: one boot of one machine, or one container on it. */
+/** Identifies the space in which process ids are unique: one boot of one machine, or one container on it. */
 const processSpace = (): string => {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -17,12 +17,14 @@ const processSpace = (): string => {
 const SPACE = processSpace();
 
 /**
- * Stored as the holder when the last one ended with requests in flight, so that the next one fences them. `null` is stored
- * when it ended without any.
+ * Stored as the holder if the last one ended with requests in flight, so that the next one fences them. `null` is
+ * stored if it ended without any.
  */
 export const ENDED = 'ended';
 
-/** Stored as the holder when the last one gave the lease to another process that shares it, with nothing in flight. */
+/**
+ * Stored as the holder if the last one passed the lease on to another process that shares it, with nothing in flight.
+ */
 export const GIVEN = 'given';
 
 /** Names one process uniquely, also across restarts. */
@@ -43,8 +45,8 @@ export const hasEnded = (holder: string): boolean => {
   }
 };
 
-/** Under which threads are given the name of their process. */
+/** Key under which threads receive the name of their process. */
 export const PROCESS_NAME = 'annals process';
 
-/** The same in every thread that was given it. */
+/** The same in every thread that received it. */
 export const THIS_PROCESS = (getEnvironmentData(PROCESS_NAME) as string | undefined) ?? nameHolder();

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { pause } from '../primitives/pause.ts';
-import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import { pause } from '../primitives/waiting/pause.ts';
+import { MemoryReadStore } from '../testing/engines/read-store.memory.ts';
 import { eventually } from '../testing/eventually.ts';
 import { nameHolder } from './lease-holder.ts';
 import { leasedLoop, type LeaseTerm } from './leased-loop.ts';
 import type { SupervisedLoop } from './supervised-loop.ts';
 import { startStopwatch } from '../testing/stopwatch.ts';
 
-/** No wait of a spec is as long, so that nobody gives up or takes over only because the machine is busy. */
+/** Longer than any wait of a spec, so that a busy machine does not cause a takeover. */
 const timing = { renewEveryMs: 50, givesUpAfterMs: 60_000, silentAfterMs: 120_000, pollEveryMs: 5 };
-/** For specs of silent holders; the two are so far apart that a busy machine does not reverse their order. */
+/** For specs of silent holders. The two times are so far apart that a busy machine does not reverse their order. */
 const short = { ...timing, givesUpAfterMs: 400, silentAfterMs: 2_400 };
 const logger = pino({ level: 'silent' });
 /** A process id that no process of this machine has. */

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { isAborted } from '../primitives/is-aborted.ts';
-import { pause } from '../primitives/pause.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
-import { withinDeadline } from '../primitives/within-deadline.ts';
-import type { Lease, ReadStore } from '../read-store/read-store.ts';
+import type { Coordination, Lease } from '../coordination/coordination.ts';
+import { isAborted } from '../primitives/waiting/is-aborted.ts';
+import { pause } from '../primitives/waiting/pause.ts';
+import { untilAborted } from '../primitives/waiting/until-aborted.ts';
+import { withinDeadline } from '../primitives/waiting/within-deadline.ts';
 import { ENDED, GIVEN, hasEnded, THIS_PROCESS } from './lease-holder.ts';
 import { SupervisedLoop, type ReportState } from './supervised-loop.ts';
 
-type Leases = Pick<ReadStore, 'lease' | 'replaceLease'>;
+type Leases = Pick<Coordination, 'lease' | 'replaceLease'>;
 
-/** Needs no clock that two machines share: each process measures with its own how long the holder has been silent. */
+/** Never compares the clocks of two machines: each process measures the holder's silence with its own clock. */
 export interface LeaseTiming {
   renewEveryMs: number;
   /** A holder that could not renew for this long stops by itself, before another process may take over. */
@@ -24,10 +24,11 @@ const RELEASE_TIMEOUT_MS = 1_000;
 
 /** The time for which one process has the lease. */
 export interface LeaseTerm {
-  /** Whether the previous holder has ended with no request in flight. A lease that nobody had yet says no. */
+  /** Whether the previous holder ended with no request in flight. `false` if the lease is new. */
   readonly nothingInFlightBefore: boolean;
   /**
-   * Set when a request of this holder, or of an earlier one, may be in flight at the end. The next holder is notified.
+   * To be set if a request of this holder, or of an earlier one, may be in flight at the end. The next holder is
+   * notified.
    */
   leavesInFlight: boolean;
 }
@@ -35,15 +36,18 @@ export interface LeaseTerm {
 /** How processes divide several leases among themselves. */
 export interface LeaseSharing {
   /**
-   * Whether to take a lease that was released, or that nobody had yet. One whose holder is silent, or was a process that
-   * has ended, is taken at once.
-   * @param freeMs for how long it was free as far as this process knows
-   * @param wasGiven whether its holder gave it to others, and goes on
+   * Whether to take a lease that was released, or is new. A lease whose holder is silent, or was a process that has
+   * ended, is taken at once.
+   * @param freeMs how long it was free, as far as this process knows
+   * @param wasGiven whether its holder passed it on, and is still running
    */
   mayTake: (freeMs: number, wasGiven: boolean) => boolean;
-  /** Called when the lease was won. @returns a signal that aborts when it is to be given to another process */
+  /**
+   * Called when the lease was won.
+   * @returns a signal that aborts when the lease must be passed on to another process
+   */
   begin: () => AbortSignal;
-  /** Called when it was released or lost. */
+  /** Called when the lease was released or lost. */
   end: () => void;
 }
 
@@ -55,7 +59,7 @@ export interface LeasedLoopOptions {
   /** Default: this process. */
   holder?: string;
   timing?: LeaseTiming;
-  /** Without it whoever comes first has the lease, and keeps it. */
+  /** Default: the first process to come has the lease, and keeps it. */
   sharing?: LeaseSharing;
   /** The work of one process at a time, which continues until the signal aborts. */
   run: (signal: AbortSignal, reportRunning: () => void, term: LeaseTerm) => Promise<void>;
@@ -69,9 +73,9 @@ interface AcquiredLease {
 }
 
 /**
- * A supervised loop that runs in one process at a time. The others are on standby, and one of them takes over when the
+ * A supervised loop that runs in one process at a time. The others are on standby; one of them takes over when the
  * holder ends, releases the lease, or is silent. A holder that was only slow learns at its next renewal, or by its own
- * timer, that it lost the lease. Requests that it has sent may be carried out after that. So the work must be safe to
+ * timer, that it lost the lease. Requests that it sent before may still be carried out. So the work must be safe to
  * repeat; otherwise a term without `nothingInFlightBefore` must begin with a fence, after which the requests of all
  * earlier holders are refused.
  */
@@ -102,7 +106,7 @@ const waitForLease = async (
       const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
       const requestedAt = performance.now();
       if (await leases.replaceLease(name, current, lease)) {
-        // Only a takeover is worth a line; a first start is not.
+        // Logs a takeover at info, a first start at debug.
         logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} runs in this process`);
         return { lease, requestedAt, nothingInFlightBefore: current?.holder === null || current?.holder === GIVEN };
       }
@@ -127,7 +131,7 @@ const isToBeTaken = (
   return hasEnded(holder) || unchangedMs >= timing.silentAfterMs;
 };
 
-/** @returns whether the lease was given to other processes, and is to be waited for again */
+/** @returns whether the lease was passed on, so that this process waits for it again */
 const workUntilLost = async (
   options: LeasedLoopOptions,
   won: AcquiredLease,
@@ -193,19 +197,19 @@ const renew = async (
   if (!isAborted(signal)) stopWork('another process has its lease');
 };
 
-/** @returns the current lease, `undefined` when another process holds it */
+/** @returns the current lease; `undefined` if another process holds it */
 const renewOnce = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
   const next = { ...lease, renewals: lease.renewals + 1 };
   return (await leases.replaceLease(name, lease, next)) ? next : currentLease(leases, name, lease);
 };
 
-/** Returns the lease if its holder still has it, with the renewals whose answers were lost. */
+/** Returns the lease if this holder still has it, including renewals whose answers were lost. */
 const currentLease = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
   const current = await leases.lease(name);
   return current?.holder === lease.holder && current.epoch === lease.epoch ? current : undefined;
 };
 
-/** Releases the lease, so that a standby need not wait. Gives up after a second: without it a standby takes over later. */
+/** Releases the lease, so that a standby need not wait. Gives up after a second: then a standby takes over later. */
 const releaseLease = async (
   { name, leases, logger }: LeasedLoopOptions,
   lease: Lease,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import { MemoryReadStore } from '../testing/engines/read-store.memory.ts';
 import { eventually } from '../testing/eventually.ts';
 import { nameHolder } from './lease-holder.ts';
 import { leasedLoop, type LeaseTerm } from './leased-loop.ts';
 
-/** No wait of a spec is as long, so that nobody gives up or takes over only because the machine is busy. */
+/** Longer than any wait of a spec, so that a busy machine does not cause a takeover. */
 const timing = { renewEveryMs: 50, givesUpAfterMs: 60_000, silentAfterMs: 120_000, pollEveryMs: 5 };
-/** For specs of silent holders; the two are so far apart that a busy machine does not reverse their order. */
+/** For specs of silent holders. The two times are so far apart that a busy machine does not reverse their order. */
 const short = { ...timing, givesUpAfterMs: 400, silentAfterMs: 2_400 };
 const logger = pino({ level: 'silent' });
 /** A process id that no process of this machine has. */
@@ -34,7 +34,7 @@ const sharer = (
   } = {},
 ) => {
   const terms: { giving: AbortController; nothingInFlightBefore: boolean | undefined; hasEnded: boolean }[] = [];
-  /** Whether the lease had been given away, each time that it was free. */
+  /** Whether the lease had been passed on, each time that it was free. */
   const asked: boolean[] = [];
   const loop = leasedLoop({
     ...{ name: 'work', leases: store, logger, holder, timing: lasts },
@@ -81,7 +81,7 @@ describe('a lease that processes share', () => {
     expect(second.asked).toEqual([true]);
     await second.loop.stop();
     await first.works();
-    // It was stopped, and gave it to nobody.
+    // It was stopped, and passed the lease to nobody.
     expect(first.asked.at(-1)).toBe(false);
     expect(first.terms).toHaveLength(2);
     await first.loop.stop();
@@ -121,7 +121,7 @@ describe('a lease that processes share', () => {
       const store = new MemoryReadStore();
       await store.replaceLease('work', undefined, { holder, epoch: 1, renewals: 0 });
       const startedAt = performance.now();
-      // Had the first to be silent, it would be waited for in vain.
+      // If the first process had to be silent, this wait would never end.
       const { loop, works } = sharer(store, 'elsewhere/2/b', {
         patienceMs: Infinity,
         lasts: at === 0 ? timing : short,

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
-import { Backoff } from '../primitives/backoff.ts';
-import { isAborted } from '../primitives/is-aborted.ts';
+import { Backoff } from '../primitives/waiting/backoff.ts';
+import { isAborted } from '../primitives/waiting/is-aborted.ts';
 import { LogThrottle } from '../primitives/log-throttle.ts';
 
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
 
 /**
- * `starting`: it has made no progress yet. `standby`: another process does the work, and this one would take over.
- * `running`: it makes progress.
+ * `starting`: no progress yet. `standby`: another process does the work, and this one would take over. `running`: makes
+ * progress.
  */
 export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
 /** Reports the state of a loop. */
@@ -28,7 +28,7 @@ export class SupervisedLoop {
   constructor(
     readonly name: string,
     private readonly logger: Logger,
-    /** Reports `running` (the default) when it makes progress. Only that resets the error and the backoff. */
+    /** Must report `running` (the default) when it makes progress. Only that resets the error and the backoff. */
     private readonly run: (signal: AbortSignal, report: ReportState) => Promise<void>,
   ) {}
 
@@ -36,12 +36,12 @@ export class SupervisedLoop {
     return this.current;
   }
 
-  /** What it failed with last; `undefined` once it has made progress since. */
+  /** The last failure; `undefined` once the loop has made progress since. */
   get lastFailure(): unknown {
     return this.failure;
   }
 
-  /** The text of it, for the log: it may name hosts. */
+  /** The text of the last failure, for the log: it may name hosts. */
   get lastError(): string | null {
     return this.failure === undefined ? null : textOf(this.failure);
   }

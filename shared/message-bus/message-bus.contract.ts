@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Topic } from '../../schemas/topics.ts';
+import { eventually } from '../testing/eventually.ts';
+import { FollowedPartitions } from './followed-partitions.ts';
 import {
   MessageRefused,
   TopicReplaced,
@@ -10,6 +12,8 @@ import {
   type Offsets,
 } from './message-bus.ts';
 import { defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
+
+const WITHIN_MS = 15_000;
 
 /** Defines what every adapter of the port must do. */
 export const messageBusContract = (name: string, open: (topicSettings: TopicSettings) => Promise<MessageBus>): void => {
@@ -232,6 +236,42 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       } finally {
         await set.close();
       }
+    });
+
+    it('follows partitions that are added and removed while it reads', async () => {
+      const from = new FollowedPartitions();
+      const stop = new AbortController();
+      const taken: string[] = [];
+      const publish = (...texts: string[]) =>
+        bus.publish(
+          topic,
+          texts.map((text) => message('a', text)),
+        );
+      const partition = bus.partitionOf(topic, 'a');
+      const first = (await bus.offsets(topic, 'earliest')).get(partition) ?? '';
+      const reading = (async () => {
+        for await (const { messages } of bus.consume(topic, from, stop.signal)) {
+          for (const { value } of messages) taken.push(value ?? '');
+        }
+      })();
+      const hasTaken = (...texts: string[]) =>
+        eventually(() => taken.join() === texts.join(), WITHIN_MS, `these must be read: ${texts.join()}`);
+      await eventually(() => from.isRead, WITHIN_MS, 'it must begin with nothing to read');
+      await publish('1', '2');
+      from.follow(partition, first);
+      await hasTaken('1', '2');
+      from.letGo(partition);
+      await publish('3');
+      from.follow((partition + 1) % 3, '0');
+      // Again from the first one on.
+      from.follow(partition, first);
+      await hasTaken('1', '2', '1', '2', '3');
+      // While it is read.
+      from.follow(partition, (await bus.offsets(topic, 'latest')).get(partition) ?? '');
+      await publish('4');
+      await hasTaken('1', '2', '1', '2', '3', '4');
+      stop.abort();
+      await reading;
     });
 
     it('ends a waiting consumer when it is aborted', async () => {

@@ -1,4 +1,4 @@
 import { messageBusContract } from './message-bus.contract.ts';
-import { MemoryMessageBus } from './message-bus.memory.ts';
+import { MemoryMessageBus } from '../testing/engines/message-bus.memory.ts';
 
 messageBusContract('memory', (topicSettings) => Promise.resolve(new MemoryMessageBus(topicSettings)));

@@ -1,14 +1,16 @@
 import { MessageRefused, type MessageToPublish } from './message-bus.ts';
 
-/** Below what Kafka accepts by default (1 MiB and 12 bytes for a batch). */
+/** Below Kafka's default limit of 1 MiB and 12 bytes per batch. */
 const MESSAGE_BYTES_MAX = 1_000_000;
-/** The most that UTF-8 needs for one UTF-16 unit. */
+/** Maximum UTF-8 bytes per UTF-16 unit. */
 const UTF8_BYTES_MAX = 3;
 
 /** Returns the size of a message's texts. A log adds a few bytes. */
 export const messageBytes = (message: MessageToPublish): number => sizeOf(message, (text) => Buffer.byteLength(text));
 
-/** Returns the refusal of the first message that is too large for any bus. Checked before any message is stored. */
+/**
+ * Returns the refusal of the first message that is too large for any bus. To be checked before any message is stored.
+ */
 export const refusalOfSize = (messages: readonly MessageToPublish[]): MessageRefused | undefined => {
   const index = messages.findIndex(
     (message) =>

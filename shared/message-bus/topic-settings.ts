@@ -14,7 +14,7 @@ export interface TopicSettings {
 /** Leaves topics as the schemas define them. */
 export const defaultTopicSettings: TopicSettings = { prefix: '', partitions: {} };
 
-/** Returns the topic as it is on the bus. */
+/** Returns the topic as the bus has it: with prefix and partition count. */
 export const withTopicSettings = ({ name, partitions, retentionMs }: Topic, settings: TopicSettings): Topic => ({
   name: settings.prefix + name,
   partitions: settings.partitions[name] ?? partitions,

@@ -1,14 +1,14 @@
-/**
- * Bisects for the first item for which `isIt` holds, as it must for all after it. Returns the length when there is
- * none.
- */
-export const firstIndex = <Item>(items: readonly Item[], isIt: (item: Item) => boolean): number => {
-  let low = 0;
-  let high = items.length;
+/** Bisects for the first index from which on a condition holds. Returns `end` if there is none. */
+export const firstWhere = (from: number, end: number, holds: (at: number) => boolean): number => {
+  let [low, high] = [from, end];
   while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isIt(items[middle] as Item)) high = middle;
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle)) high = middle;
     else low = middle + 1;
   }
   return low;
 };
+
+/** The same of a list: all items after the first that satisfies `isIt` must satisfy it too. */
+export const firstIndex = <Item>(items: readonly Item[], isIt: (item: Item) => boolean): number =>
+  firstWhere(0, items.length, (at) => isIt(items[at] as Item));

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { someRandomBytes } from './random-bytes.ts';
 
-/** Ids and randomness as arguments. */
+/** Ids and randomness, passed in as arguments. */
 export interface Ids {
   /** An RFC 9562 UUID: the id of an event. */
   uuid(): string;

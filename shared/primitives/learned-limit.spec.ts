@@ -4,7 +4,7 @@ import { LearnedLimit } from './learned-limit.ts';
 
 const MAX = 100_000;
 
-/** Asks as often for as much as the limit allows. Returns how often it was refused. */
+/** Sends this many requests, each as large as the limit allows. Returns how many were refused. */
 const ask = (limit: LearnedLimit, times: number, cap: number, says?: { isExact: boolean }): number => {
   let refused = 0;
   for (let left = times; left > 0; left -= 1) {

@@ -1,22 +1,27 @@
-/** After so many answers at a limit that was found by halving, one between it and what was refused is tried. */
+/**
+ * After this many answers at a limit found by halving, tries a value between the limit and the least that was refused.
+ */
 const ANSWERS_BEFORE_NARROWING = 10;
 /**
- * After so many answers at a limit that is known well, a larger one is tried: it may have been raised. What was refused before
- * is forgotten then, and each answer doubles the limit.
+ * After this many answers at a limit that is known well, doubles it: the provider may have raised its limit. Earlier
+ * refusals are forgotten then, and each answer doubles the limit again.
  */
 const ANSWERS_BEFORE_DOUBLING = 100;
-/** A limit is known well when it is this close to what was refused. */
+/** A limit is known well when it is this close to the least that was refused. */
 const CLOSE = 1 / 8;
 
-/** How much may be asked for at once, learned from what was answered and what was refused. */
+/**
+ * Learns how much may be requested at once from what was answered and what was refused. E.g. of 1,000 blocks refused
+ * and 500 answered, it tries 750 after ten answers.
+ */
 export class LearnedLimit {
   private limit: number;
-  /** The most that was answered. */
+  /** The largest request that was answered. */
   private answeredMost = 0;
-  /** The least that was refused. */
+  /** The smallest request that was refused. */
   private refusedLeast = Infinity;
   private answersAtLimit = 0;
-  /** Whether it was doubled last, and nothing has been refused since. */
+  /** Whether the last change doubled the limit, and nothing was refused since. */
   private isRising = false;
 
   constructor(private readonly max: number) {
@@ -29,8 +34,8 @@ export class LearnedLimit {
   }
 
   /**
-   * Afterwards the limit is less than what was asked, unless that was 1.
-   * @param next what would be answered, if that is known; else half of what was asked, or what was answered before
+   * Lowers the limit below what was requested, unless that was 1.
+   * @param next what would be answered, if known; else half of what was requested, or what was answered before
    * @param isExact whether nothing above `next` will be answered
    */
   refused(asked: number, next?: number, isExact = false): void {

@@ -1,8 +1,8 @@
 const REPEATED_AFTER_MS = 30_000;
-/** Beyond this many different messages, all are forgotten. */
+/** Beyond this many different messages, forgets all of them. */
 const MESSAGES_MAX = 100;
 
-/** Reports an outage once in 30 s, not at every attempt. Repeats in between are for the debug level. */
+/** Reports an outage once in 30 s, not at every attempt. Repeats in between go to the debug level. */
 export class LogThrottle {
   private readonly loggedAt = new Map<string, number>();
 

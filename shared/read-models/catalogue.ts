@@ -1,13 +1,19 @@
-import { appsModel } from './apps.ts';
-import { chainEventsModel } from './chain-events.ts';
-import { chainsModel } from './chains.ts';
-import { historyModel } from './history.ts';
+import { appsModel } from './account/apps.ts';
+import { chainEventsModel } from './event-catcher/chain-events.ts';
+import { chainsModel } from './event-catcher/chains.ts';
+import { historyModel } from './account/history.ts';
 import type { ReadModel } from './read-model.ts';
-import { reservationsModel } from './reservations.ts';
-import { sessionsModel } from './sessions.ts';
-import { transactionsModel } from './transactions.ts';
-import { usersModel } from './users.ts';
-import { watchesModel } from './watches.ts';
+import { reservationsModel } from './onchain/reservations.ts';
+import { sessionsModel } from './account/sessions.ts';
+import { transactionsModel } from './onchain/transactions.ts';
+import { logCosignatures, logPlaces, logStates, logTiles, sealStates, sealTiles } from './transparency-log.ts';
+import { trailsModel } from './trails.ts';
+import { userReferencesModel } from './account/user-references.ts';
+import { userSnapshotsModel } from './account/user-snapshots.ts';
+import { usersModel } from './account/users.ts';
+import { verifications } from './verifications.ts';
+import { watchStatesModel } from './event-catcher/watch-states.ts';
+import { watchesModel } from './event-catcher/watches.ts';
 
 /** Every read model. */
 export const readModels: readonly ReadModel[] = [
@@ -20,7 +26,14 @@ export const readModels: readonly ReadModel[] = [
   chainsModel,
   transactionsModel,
   reservationsModel,
+  userReferencesModel,
+  watchStatesModel,
+  trailsModel,
+  userSnapshotsModel,
 ];
 
-/** The collections of all of them. */
-export const collections = readModels.flatMap((model) => Object.values(model.collections));
+/** The collections of all read models, of the transparency log, of the seals of histories, and of verifications. */
+export const collections = [
+  ...readModels.flatMap((model) => Object.values(model.collections)),
+  ...[logTiles, logPlaces, logStates, logCosignatures, sealTiles, sealStates, verifications],
+];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sessionEvents } from '../../schemas/events/session-events.ts';
-import { userEvents } from '../../schemas/events/user-events.ts';
+import { sessionEvents } from '../../schemas/events/account/session-events.ts';
+import { userEvents } from '../../schemas/events/account/user-events.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { readModel } from './read-model.ts';
 

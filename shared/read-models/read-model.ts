@@ -5,7 +5,7 @@ import type { StoredEvent } from '../event-store/event-store.ts';
 import type { Derived, SearchIndex } from '../read-store/read-store.ts';
 
 type DocumentSchema = z.ZodType<JsonObject>;
-/** By the role that a document has in its read model: `item`, `head`. */
+/** Document schemas by the role of the document in its read model: `item`, `head`. */
 type Schemas = Record<string, DocumentSchema>;
 
 interface Collection<Schema extends DocumentSchema = DocumentSchema> {
@@ -18,7 +18,7 @@ interface Collection<Schema extends DocumentSchema = DocumentSchema> {
   derived?: Derived<z.infer<Schema>>;
 }
 
-/** At most one document of each role; `undefined` if there is none. */
+/** At most one document per role; `undefined` if there is none. */
 type Documents<S extends Schemas> = { readonly [Role in keyof S]?: z.infer<S[Role]> | undefined };
 type Ids<S extends Schemas> = { readonly [Role in keyof S]?: string };
 
@@ -27,12 +27,12 @@ type StoredEventOf<Definitions extends Record<string, EventDefinition>> = EventO
   Omit<StoredEvent, 'type' | 'data'>;
 
 /**
- * The events that a read model follows and the fold that makes documents of them. The fold is pure: the same events in
- * the same order give the same documents. A changed fold needs a new name, and so does each collection whose documents
- * change.
+ * The events that a read model follows, and the fold that turns them into documents. The fold is pure: the same events
+ * in the same order give the same documents. A changed fold needs a new name, and so does each collection whose
+ * documents change.
  */
 export interface ReadModel<S extends Schemas = Schemas> {
-  /** With its version, as `users-v3`; also the name of its checkpoint. */
+  /** Includes the version, as in `users-v5`; also the name of its checkpoint. */
   readonly name: string;
   /**
    * In the order in which documents are stored; they are loaded in the reverse order. So a document never contains an
@@ -41,7 +41,10 @@ export interface ReadModel<S extends Schemas = Schemas> {
    */
   readonly collections: { readonly [Role in keyof S]: Collection<S[Role]> };
   readonly eventTypes: readonly string[];
-  /** Whether its documents keep personal data as it is stored, so that it goes with the user's key. Else it is opened. */
+  /**
+   * Whether its documents keep personal data sealed, so that it is lost with the user's key. Otherwise the fold
+   * receives it decrypted.
+   */
   readonly keepsSealed: boolean;
   /** Ids of the documents that the event may change. */
   readonly touches: (event: StoredEvent) => Ids<Schemas>;

@@ -1,12 +1,12 @@
-import { union, type Bounds, type PostingList } from './posting-list.ts';
+import { union, type Bounds, type PostingList } from './embedded/search/posting-list.ts';
 import type { SearchPage } from './read-store.ts';
 
-/** Gathers the first documents of a page, in whatever order they are found, and knows where others would have to be. */
+/** Collects the first documents of a page, found in any order, and narrows the range in which further ones can be. */
 export class PageHits {
-  /** In order, whatever the direction of the page is. */
+  /** In ascending order, whatever the direction of the page. */
   list: PostingList = [];
 
-  /** What is beyond comes after enough others. */
+  /** Documents beyond these bounds come after enough others already. */
   bounds: Bounds;
   private readonly page: Pick<SearchPage, 'direction' | 'limit'>;
 

@@ -1,18 +1,18 @@
 import { unavailable } from '../errors/refusal.ts';
 
-/** No single call to an engine takes longer, also for a query whose time has no end. */
+/** Maximum time of a single call to an engine, also for a query without a time limit. */
 const CALL_MS_MAX = 4_000;
 
-const TOO_MANY_RECORDS = 'the query looks through too many records: ask for fewer blocks, or for what fewer have';
+const TOO_MANY_RECORDS = 'the query searches too many records: ask for fewer blocks, or filter by a rarer value';
 
 interface QueryBudgetOptions {
   /** Callers share an engine fairly, however much each of them asks. */
   caller: string;
-  /** Without it the query may take any time. */
+  /** Default: no limit. */
   withinMs?: number;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when no client waits for the answer any more. */
   signal?: AbortSignal;
-  /** What the caller is told when the time is over. */
+  /** Message for the caller when the time is over. */
   tooLong?: string;
 }
 
@@ -21,9 +21,12 @@ export class QueryBudget {
   readonly caller: string;
   /** Aborts when the query has to end. */
   readonly signal: AbortSignal;
-  /** How long engines have worked for it. */
+  /** How long engines have worked for this query. */
   usedMs = 0;
-  /** Whether its next call goes before those of all others: what is begun is finished, so that of very many queries some are answered. */
+  /**
+   * Whether its next call precedes those of all other queries. Finishing started queries means that, of very many, some
+   * are answered.
+   */
   goesFirst = false;
   private readonly endsAt: number;
   private readonly timeout: AbortSignal | undefined;
@@ -37,12 +40,12 @@ export class QueryBudget {
     this.signal = AbortSignal.any([this.timeout, signal].filter((one) => one !== undefined));
   }
 
-  /** The time for the next call to an engine. */
+  /** The time left for the next call to an engine. */
   get leftMs(): number {
     return Math.min(CALL_MS_MAX, Math.max(1, Math.ceil(this.endsAt - performance.now())));
   }
 
-  /** @throws Refusal dependency_unavailable when the time is over; the signal's reason when nobody waits any more */
+  /** @throws Refusal dependency_unavailable when the time is over; the signal's reason when no client waits any more */
   check(): void {
     if (this.timeout?.aborted || performance.now() >= this.endsAt) throw this.tooLong();
     this.signal.throwIfAborted();

@@ -5,14 +5,14 @@ import { QuerySlots } from './query-slots.ts';
 
 const budgetOf = (caller: string, signal?: AbortSignal) => new QueryBudget({ caller, ...(signal && { signal }) });
 
-/** Works for so long without letting anybody else work. */
+/** Works for this long without yielding. */
 const work = (forMs: number) => () => {
   const endsAt = performance.now() + forMs;
   while (performance.now() < endsAt);
   return Promise.resolve();
 };
 
-/** A call that runs until it is told to end. */
+/** A call that runs until it is ended. */
 const openCall = () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   return {
@@ -47,7 +47,7 @@ describe('slots of queries', () => {
   it('let that caller go on who has used least, and of one caller that query', async () => {
     const slots = new QuerySlots(1);
     const [long, short] = [budgetOf('busy'), budgetOf('busy')];
-    // So much that what other processes take of the machine does not matter.
+    // So much that the load of other processes does not matter.
     await slots.run(long, work(120));
     await slots.run(short, work(40));
     await slots.run(budgetOf('calm'), work(1));

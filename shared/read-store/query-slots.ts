@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { untilAborted } from '../primitives/until-aborted.ts';
+import { untilAborted } from '../primitives/waiting/until-aborted.ts';
 import type { QueryBudget } from './query-budget.ts';
+import { atMost } from '../primitives/at-most.ts';
 
-/** What a caller has used counts half as much after this time. */
+/** Half-life of a caller's recorded usage. */
 const HALF_LIFE_MS = 2_000;
 const CALLERS_MAX = 10_000;
 
@@ -11,18 +12,18 @@ interface Usage {
   at: number;
 }
 
-/** How much callers have used of late, of one engine or of several slots of it. */
+/** Recent usage per caller, of one engine or of several slots of it. */
 export class CallerUsage {
-  private readonly usages = new LRUCache<string, Usage>({ max: CALLERS_MAX });
+  private readonly usages = new LRUCache<string, Usage>(atMost(CALLERS_MAX));
 
   /** Returns milliseconds. */
-  of(caller: string, now = performance.now()): number {
+  recentMs(caller: string, now = performance.now()): number {
     const { ms, at } = this.usages.get(caller) ?? { ms: 0, at: now };
     return ms * 0.5 ** ((now - at) / HALF_LIFE_MS);
   }
 
   add(caller: string, ms: number, now = performance.now()): void {
-    this.usages.set(caller, { ms: this.of(caller, now) + ms, at: now });
+    this.usages.set(caller, { ms: this.recentMs(caller, now) + ms, at: now });
   }
 }
 
@@ -32,8 +33,9 @@ interface Waiting {
 }
 
 /**
- * Lets so many calls of an engine run at a time. Of those that wait, the one goes on whose caller has used least of late, and
- * of one caller's, whose query has: so many long queries leave room for the others.
+ * Limits the concurrent calls to an engine. Of the waiting calls, the next is that of the caller with the least recent
+ * usage, and of one caller's calls that of the query with the least usage, so that many long queries leave room for
+ * others.
  */
 export class QuerySlots {
   private readonly waiting = new Set<Waiting>();
@@ -44,7 +46,7 @@ export class QuerySlots {
     private readonly usage = new CallerUsage(),
   ) {}
 
-  /** @throws as `check` of the budget, also while the call still runs */
+  /** @throws as `check` of the budget, also while the call is still running */
   async run<Answer>(budget: QueryBudget, call: () => Promise<Answer>): Promise<Answer> {
     try {
       await this.slot(budget);
@@ -99,10 +101,10 @@ export class QuerySlots {
     next.begin();
   }
 
-  /** Returns the first that goes first, or else the first of those that have used least. */
+  /** Returns the first call that goes first; otherwise the first of those with the least usage. */
   private nextWaiting(): Waiting | undefined {
     const now = performance.now();
-    const used = ({ budget }: Waiting): number => this.usage.of(budget.caller, now);
+    const used = ({ budget }: Waiting): number => this.usage.recentMs(budget.caller, now);
     let least: Waiting | undefined;
     for (const one of this.waiting) {
       if (one.budget.goesFirst) return one;

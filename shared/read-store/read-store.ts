@@ -1,71 +1,75 @@
 import type { JsonObject } from '../../schemas/json.ts';
+import type { Coordination } from '../coordination/coordination.ts';
 import type { EventPlace, Position } from '../event-store/event-store.ts';
 import type { FormerCollection } from './former-collections/former-collection.ts';
 import type { QueryBudget } from './query-budget.ts';
+import type { StoredVersions } from './versions/stored-versions.ts';
 
-/**
- * A collection, declared with the members that queries filter and sort by. Each is a top-level member of the document.
- */
+/** A collection, declared with the members that queries filter and sort by, each a top-level member of the document. */
 export interface CollectionDefinition {
   name: string;
   /** Members indexed together, in this order. The first members decide which queries are fast. */
   indexes: readonly (readonly string[])[];
-  /** Added only together with the collection: documents that are stored already are not found by it. */
+  /** Can only be added together with the collection: documents stored before would not be found. */
   search?: SearchIndex | undefined;
   derived?: Derived | undefined;
 }
 
 /**
- * Members that every document has, and that follow from its others, as a rule: a store may leave out those that do. Nothing
- * filters or sorts by them. Each is a pure function of the other members, and changes only by a new name of the collection.
+ * Members that normally follow from the document's other members, so that a store need not store them. Never used to
+ * filter or sort. Each is a pure function of the other members, and changes only with a new name of the collection.
  */
 export type Derived<Document = JsonObject> = {
   readonly [Member in keyof Document]?: (document: Document) => Document[Member];
 };
 
 /**
- * An inverted index: a document is found by what it contains. Each of these is a pure function of the document and its
- * id, and returns safe integers.
+ * An inverted index: finds a document by what it contains. Each of these is a pure function of the document and its id,
+ * and returns safe integers.
  */
 export interface SearchIndex<Document = JsonObject> {
   /**
-   * The part of the index in which a document is found. It has some thousand documents that are stored soon after each
-   * other. When the next number begins, few more come to it, so that it can be stored as it is read best.
+   * The part of the index to which the document belongs. A segment has some thousand documents, stored soon after each
+   * other. Once the next segment begins, few documents are added to it, so that it can be stored in the form that is
+   * read best.
    */
   segment: (id: string, document: Document) => number;
-  /** No two are the same. */
+  /** Without duplicates. */
   terms: (id: string, document: Document) => readonly number[];
-  /** Documents are found in this order. It is not negative, and less than the greatest safe integer. */
+  /** Sort key of the results: at least 0, less than the greatest safe integer. */
   order: (id: string, document: Document) => number;
 }
 
 export interface SearchedSegment {
   segment: number;
   terms: readonly number[];
-  /** Where it is known that its documents have no lesser order, or no greater one: it need not be looked into for others. */
+  /** Least and greatest order of the segment's documents, if known, so that a search outside of them can skip it. */
   least?: number;
   greatest?: number;
-  /** Another one whenever its documents are others: what a store has kept of the segment is valid for one version. */
+  /** Differs whenever the segment's documents differ. A store may cache a segment under its version. */
   version?: number;
 }
 
 export interface Search {
-  /** A document is found if it is in the segment of one of these, and has all of its terms, of which each has as many. */
+  /**
+   * A document matches if it is in the segment of one of these, and has all of its terms. Each has the same number of
+   * terms.
+   */
   anyOf: readonly SearchedSegment[];
   /** The least and the greatest order, inclusive. */
   from: number;
   to: number;
 }
 
-/** Which of the documents that are found are wanted. */
+/** Which of the matching documents to return. */
 export interface SearchPage {
   direction: 'asc' | 'desc';
   limit: number;
-  /** Only those that come after this one in the sequence. */
+  /** Returns only documents after this one. */
   after?: Hit | undefined;
 }
 
-/** Returns the range that is left of a search. */
+/** Returns the part of a search's range after a document. */
 export const rangeAfter = (
   { from, to }: Pick<Search, 'from' | 'to'>,
   direction: SearchPage['direction'],
@@ -75,7 +79,7 @@ export const rangeAfter = (
   return direction === 'asc' ? { from: Math.max(from, after.order), to } : { from, to: Math.min(to, after.order) };
 };
 
-/** A document that was found, as long as it is not stored again. */
+/** A found document. The reference is valid until the document is stored again. */
 export interface Hit {
   order: number;
   reference: string | number;
@@ -88,7 +92,9 @@ export interface DocumentChange {
   /** The position of the newest event that is folded into this document. */
   position: Position;
   document: JsonObject;
-  /** Whether the document did not exist when it was made. Only a hint: right or wrong, the same is stored. */
+  /**
+   * Whether the document did not exist when the change was made. Only a hint: the result is the same if it is wrong.
+   */
   isNew?: boolean;
 }
 
@@ -113,77 +119,83 @@ export interface StoredDocument<Document = JsonObject> {
   document: Document;
 }
 
+export interface CollectionSize {
+  documents: number;
+  /** What the documents, before compression, and their indexes occupy in the store. */
+  bytes: number;
+}
+
+/** Replaces one document whatever its position is, adds one, or removes one. */
+export interface Correction {
+  id: string;
+  /** The position of the stored document; `undefined`: there is none. If it is another by now, nothing is changed. */
+  expected: Position | undefined;
+  /** `undefined`: the document is removed. */
+  correct: StoredDocument | undefined;
+}
+
 /** How far a projection has worked. */
 export interface Checkpoint {
   position: Position;
-  /** An event up to there that the event store never forgets. Absent in a checkpoint that was stored without it. */
+  /**
+   * The newest event up to the position that the event store never deletes. Absent in checkpoints of earlier versions.
+   */
   event?: EventPlace;
 }
 
-/** Names the one process that may do a piece of work. */
-export interface Lease {
-  /** The process that holds it; `null` when it was released. */
-  holder: string | null;
-  /** Grows whenever the holder changes. */
-  epoch: number;
-  /** Grows while the holder is alive. */
-  renewals: number;
-}
-
-/** What a caller uses up of a limit. */
-export interface PointsToAdd {
-  id: string;
-  points: number;
-  /** How long a count lasts that begins with these. */
-  windowMs: number;
-}
-
-/** What a caller has used up of a limit. */
-export interface Counted {
-  points: number;
-  /** Unix milliseconds. */
-  endsAt: number;
-}
-
-/** What a process says of itself, for as long as it lives. */
-export interface Announcement {
-  /** One process says one thing of a kind. */
-  id: string;
-  /** Grows each time that it is announced: whoever sees it grow knows that the process lives, whatever the clocks say. */
-  renewals: number;
-  document: JsonObject;
-}
-
-export interface ReadStore {
-  /** Creates the projection's collections and indexes that do not exist. */
+export interface ReadStore extends Coordination {
+  /** Creates missing collections and indexes. */
   define(collections: readonly CollectionDefinition[]): Promise<void>;
   /**
    * Applies a batch and the projection's position as one unit of effect. A change whose position is not newer than the
-   * stored document's has no effect, however often it is delivered; of two at one position, which a fold makes the
-   * same, either is kept. The position never decreases. A store without transactions stores the changes of one
-   * collection before those of the next, in the order in which the collections are first named, and the position last,
-   * so that applying the batch again repairs the effects of a crash.
-   * @param event the newest up to the position that is never forgotten; without it the stored one stays
+   * stored document's has no effect, however often it is delivered; two changes at one position are the same by
+   * construction of the fold, and either is kept. The position never decreases. A store without transactions stores the
+   * changes of one collection before those of the next, in the order in which the collections are first named, and the
+   * position last, so that applying the batch again repairs the effects of a crash.
+   * @param event the newest permanent event up to the position; default: the stored one stays
    */
   apply(projection: string, changes: readonly DocumentChange[], position: Position, event?: EventPlace): Promise<void>;
   /**
-   * Removes what was replaced from the files of the store, as far as it manages them itself: an erased user's documents
-   * are in no log of it afterwards.
+   * Removes replaced content from the store's files, as far as the store manages them itself: afterwards no log
+   * contains documents of an erased user.
    */
   forgetReplaced(): Promise<void>;
-  /** Returns the collections that have documents, or had, and are none of the current ones: an earlier version's. */
+  /**
+   * Replaces documents that are not what their events make of them. Unlike `apply`, it takes no document for right
+   * because of its position.
+   */
+  correct(collection: string, corrections: readonly Correction[]): Promise<void>;
+  /**
+   * Compares what the store keeps beside the documents of a collection to find them with the documents, a part at a
+   * time. Yields after each part what differs: ids of documents, or a place in an index; the same may come in several
+   * parts. A store that keeps nothing of the kind has nothing to compare.
+   * @param repair whether it is made to fit the documents
+   */
+  checkIndexes(collection: string, repair: boolean): AsyncIterable<readonly string[]>;
+  /** Returns the sizes of these collections, by name; of those that exist. May take long: for operators only. */
+  sizes(collections: readonly string[]): Promise<ReadonlyMap<string, CollectionSize>>;
+  /** Returns the versions of each read model that was ever rebuilt, by the name of the model. */
+  versions(): Promise<ReadonlyMap<string, StoredVersions>>;
+  /**
+   * Replaces the versions of a read model in one step.
+   * @returns whether `expected` was what is stored
+   */
+  replaceVersions(model: string, expected: StoredVersions | undefined, next: StoredVersions): Promise<boolean>;
+  /** Removes collections with all their documents, and the checkpoint of their projection. */
+  remove(projection: string, collections: readonly string[]): Promise<void>;
+  /** Returns the collections of earlier versions: they have, or had, documents, and are not among the current ones. */
   formerCollections(current: readonly string[]): Promise<FormerCollection[]>;
   /**
-   * Removes from the collections that are none of the current ones every document of these users: with such an id, or such
-   * a member `userId`. In steps, of which some may be done when it fails; repeat it then.
+   * Removes every document of these users from the collections of earlier versions: documents with such an id, or such
+   * a member `userId`. Works in steps, some of which may be done when it fails: repeat it then.
    */
   removeFromFormer(current: readonly string[], userIds: readonly string[]): Promise<void>;
   /**
-   * Keeps with the checkpoint of a projection which documents and fold it is filled by, unless that is known.
-   * @returns the digest that is kept
+   * Records with a projection's checkpoint the digest of its documents and fold, unless one is recorded.
+   * @returns the recorded digest
    */
   keepDigest(projection: string, digest: string): Promise<string>;
-  /** Returns the position of a projection; 0 when it never ran. */
+  /** Returns the position of a projection; 0 if it never ran. */
   position(projection: string): Promise<Position>;
   /** Returns the checkpoints of all projections that ever ran, by name. */
   checkpoints(): Promise<ReadonlyMap<string, Checkpoint>>;
@@ -191,31 +203,12 @@ export interface ReadStore {
   find(collection: string, options: FindOptions): Promise<StoredDocument[]>;
   count(collection: string, filter: Filter): Promise<number>;
   /**
-   * Finds documents by the search index of a collection. Those of one order have a sequence too, always the same.
-   * @throws Refusal dependency_unavailable when the time of the budget is over, as the next two do
+   * Finds documents by the search index of a collection. Documents of equal order have a stable sequence too.
+   * @throws Refusal dependency_unavailable when the time of the budget is over, as the next two methods do
    */
   search(collection: string, search: Search & SearchPage, budget: QueryBudget): Promise<Hit[]>;
   countFound(collection: string, search: Search, budget: QueryBudget): Promise<number>;
-  /** Returns documents that were found, in the order of the references. */
+  /** Returns found documents, in the order of the references. */
   getFound(collection: string, references: readonly Hit['reference'][], budget: QueryBudget): Promise<StoredDocument[]>;
-  lease(name: string): Promise<Lease | undefined>;
-  /**
-   * Replaces `expected` (`undefined`: no lease) by `next` atomically. @returns whether `expected` was the stored lease
-   */
-  replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean>;
-  /**
-   * Adds points to the counts that last, and begins those that do not. Ids differ. Points are never lost to another
-   * process that adds to the same count, except where it begins in that moment.
-   * @returns every count by id, as it is then
-   */
-  addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>>;
-  /** Forgets the counts that have ended. */
-  forgetPoints(nowMs: number): Promise<void>;
-  /** Replaces what was announced of this kind by this id. */
-  announce(kind: string, announcement: Announcement): Promise<void>;
-  /** Returns what was announced of this kind and not withdrawn, by id. */
-  announcements(kind: string): Promise<Announcement[]>;
-  /** Removes an announcement, unless it was renewed since. */
-  withdraw(kind: string, announcement: Pick<Announcement, 'id' | 'renewals'>): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { QueryBudget } from './query-budget.ts';
 import type { Hit, ReadStore, Search, SearchIndex } from './read-store.ts';
 
-/** What the documents of these specs are found by, in the clear. */
+/** The index entry of each document, stored in the document itself. */
 interface Searched extends JsonObject {
   segment: number;
   order: number;
@@ -181,7 +181,7 @@ export const searchContract = (name: string, open: () => Promise<ReadStore>): vo
       await expectFound({ ...both(7), from: 5, to: 33 }, all.slice(10, 68));
       await expectFound(both(8, 7), all.slice(40, 80));
       await expectFound(both(9, 7), [40]);
-      // One is the first of those that were stored with it, others are in their middle.
+      // One document is the first of those stored with it, the others are in the middle.
       await put(some(40, 41, [8]), 4);
       await put(some(50, 60, []), 4);
       await expectFound(both(7), [...all.slice(0, 40), ...all.slice(41, 50), ...all.slice(60)]);

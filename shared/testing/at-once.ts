@@ -1,14 +1,14 @@
-/** Connections that a server takes while it is busy: the rest of its backlog is for others. */
-const CONNECTIONS_MAX = 400;
+/** As many as are answered within the time of a request, also where a busy machine answers only twenty a second. */
+const IN_FLIGHT = 50;
 
 /**
- * Sends requests, the next whenever one is answered.
- * @param most of them at once; default: as many as a server takes connections
+ * Sends requests concurrently, the next one whenever one is answered.
+ * @param most concurrent requests
  */
 export const atOnce = async <Answer>(
   count: number,
   send: (at: number) => Promise<Answer>,
-  most = CONNECTIONS_MAX,
+  most = IN_FLIGHT,
 ): Promise<Answer[]> => {
   const answers: Answer[] = [];
   let next = 0;

@@ -1,19 +1,19 @@
-import { bareSignature, parseEventSignature, topicOfSignature } from '../chain/event-signature.ts';
-import { watchesModel } from '../read-models/watches.ts';
-import type { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import { bareSignature, parseEventSignature, topicOfSignature } from '../chain/identifiers/event-signature.ts';
+import { watchesModel } from '../read-models/event-catcher/watches.ts';
+import type { MemoryReadStore } from './engines/read-store.memory.ts';
 import { storedEvent } from './event-builder.ts';
 import { projectInto } from './project.ts';
 
-/** As a hundred wallets may register of one contract. */
+/** As many as a hundred wallets may register for one contract. */
 const STRANGERS = 10_000;
 const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
 
 export const crowdedContract = { chainId: 2484, contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3' };
 export const crowdedCaller = { appId: 'app_1', userId: 'usr_1' };
-/** Their ids come after those of all others, of which each differs in the names of its arguments. */
+/** Sort after the ids of all other watches, each of which differs in the names of its arguments. */
 export const crowdedWatches = { oldest: 'wch_z1', other: 'wch_z2', own: 'wch_z3', newest: 'wch_z4' };
 
-/** Projects the watches of a contract of which strangers have registered thousands of fragments of one event. */
+/** Projects the watches of a contract for which strangers have registered thousands of fragments of one event. */
 export const crowdContract = async (readStore: MemoryReadStore): Promise<void> => {
   const { oldest, other, own, newest } = crowdedWatches;
   const registered = (watchId: string, position: number, changes: { appId?: string; eventSignature?: string } = {}) => {

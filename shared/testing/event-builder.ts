@@ -25,8 +25,8 @@ export const anEvent = ({
 type Example<Type extends EventType> = (typeof eventExamples)[Type];
 
 /**
- * An event as the store gives it: the example of its type, but for the members of its data that are named. It lacks those
- * that are `undefined`.
+ * An event as the store returns it: the example of its type, with the given members of its data replaced. Members that
+ * are `undefined` are left out.
  */
 export const storedEvent = <Type extends EventType>(
   type: Type,

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startStopwatch } from './stopwatch.ts';
 
-/** On a machine that is busy with other specs, what takes milliseconds may take so long. */
-const PATIENCE_MS = 30_000;
+/** On a machine that is busy with other specs, work of milliseconds may take this long. */
+const PATIENCE_MS = 60_000;
 
 type Given<Answer> = Exclude<Answer, null | undefined | false>;
 
 /**
- * Retries until the answer is neither `undefined`, `null` nor `false`, and returns it. It retries once more after the
+ * Retries until the answer is neither `undefined`, `null` nor `false`, and returns it. Retries once more after the
  * time.
- * @param withinMs how long at least: what must be as quick as that is asked of `within`
+ * @param withinMs minimum time; if the time is itself a promise, use `within`
  * @param otherwise the sentence of the failure; the last error is its cause
  */
 export const eventually = <Answer>(
@@ -18,7 +18,9 @@ export const eventually = <Answer>(
   otherwise: string,
 ): Promise<Given<Answer>> => within(ask, Math.max(withinMs, PATIENCE_MS), otherwise);
 
-/** Does the same, for what is promised within a time, which does not pass while the machine is busy with other work. */
+/**
+ * Like `eventually`, for a promise with a time limit, which does not count while the machine is busy with other work.
+ */
 export const within = async <Answer>(
   ask: () => Promise<Answer> | Answer,
   withinMs: number,

@@ -1,14 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { StoredEvent } from '../event-store/event-store.ts';
+import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
+import { isPermanent, placeOf } from '../event-store/permanent-streams.ts';
 import { personalDataOf } from '../key-vault/personal-data.ts';
+import { StoredLog } from '../transparency-log/stored-log.ts';
+import { TreeEdge } from '../transparency-log/tiles.ts';
 import { readModels } from '../read-models/catalogue.ts';
 import type { ReadModel } from '../read-models/read-model.ts';
-import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import { MemoryReadStore } from './engines/read-store.memory.ts';
 import type { TestFoundation } from './test-foundation.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
-type Store = Pick<ReadStore, 'getMany' | 'apply'>;
+type Store = Pick<ReadStore, 'getMany' | 'find' | 'apply'>;
 
 /** Folds events one by one into a read model, and returns its documents, as queries read them, by role and id. */
 export const project = async (
@@ -35,11 +38,12 @@ export const projectInto = async (
 ): Promise<void> => {
   for (const model of models) {
     for (const event of events) if (model.eventTypes.includes(event.type)) await projectOne(readStore, model, event);
-    await readStore.apply(model.name, [], events.at(-1)?.position ?? 0);
+    const permanent = events.findLast(({ stream }) => isPermanent(stream));
+    await readStore.apply(model.name, [], events.at(-1)?.position ?? 0, permanent && placeOf(permanent));
   }
 };
 
-/** Brings read models up to what is stored. */
+/** Brings read models and the transparency log up to what is stored. */
 export const projectStored = async (
   foundation: Pick<TestFoundation, 'eventStore' | 'keyVault' | 'masterKey' | 'clock'> & { readStore: Store },
   models = readModels,
@@ -47,6 +51,21 @@ export const projectStored = async (
   const { events } = await foundation.eventStore.readAll(0, undefined, Infinity);
   const opened = await personalDataOf(foundation).open(events);
   for (const model of models) await projectInto(foundation.readStore, [model], model.keepsSealed ? events : opened);
+  await buildLog(foundation);
+};
+
+/** Brings the transparency log up to what is stored. */
+export const buildLog = async ({
+  eventStore,
+  readStore,
+}: {
+  eventStore: Pick<EventStore, 'readAll'>;
+  readStore: Store;
+}): Promise<void> => {
+  const log = new StoredLog(readStore);
+  const { size, position } = await log.state();
+  const edge = await TreeEdge.of(size, (tiles) => log.tiles(tiles));
+  await log.add(edge, await eventStore.readAll(position, undefined, Infinity));
 };
 
 const projectOne = async (readStore: Store, model: ReadModel, event: StoredEvent): Promise<void> => {

@@ -1,14 +1,14 @@
 import { pino } from 'pino';
 import { collections } from '../read-models/catalogue.ts';
 import { loadSettings } from '../config/load-settings.ts';
-import { MemoryEventStore } from '../event-store/event-store.memory.ts';
+import { MemoryEventStore } from './engines/event-store.memory.ts';
 import type { Foundation, WithKeyVault } from '../host/foundation.ts';
-import { MemoryKeyVault } from '../key-vault/key-vault.memory.ts';
+import { MemoryKeyVault } from './engines/key-vault.memory.ts';
 import { makeVault } from '../key-vault/own-vault.ts';
-import { ProcessHealth } from '../host/process-health.ts';
+import { ProcessHealth } from '../host/health/process-health.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
-import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import { MemoryReadStore } from './engines/read-store.memory.ts';
 
 /** A clock that changes only when it is set: time passes as far as `time` is moved. */
 export class TestClock implements Clock {
@@ -39,11 +39,22 @@ export interface TestFoundation extends Foundation, WithKeyVault {
   logged: Record<string, unknown>[];
 }
 
-/** Builds a foundation in memory. Settings are the defaults, except for those given as environment variables. */
+/** Longer than any answer takes on a busy machine, and less than the 30 s after which an idle connection is cut. */
+const ANSWER_WITHIN_MS = 25_000;
+
+/**
+ * Builds a foundation in memory. Settings are the defaults, except for those given as environment variables; a busy machine
+ * gets more time to answer than the interface allows.
+ */
 export const testFoundation = async ({
   environment = {},
   clock = systemClock,
-}: { environment?: Record<string, string>; clock?: Clock } = {}): Promise<TestFoundation> => {
+  answerWithinMs = ANSWER_WITHIN_MS,
+}: {
+  environment?: Record<string, string>;
+  clock?: Clock;
+  answerWithinMs?: number | undefined;
+} = {}): Promise<TestFoundation> => {
   const readStore = new MemoryReadStore();
   await readStore.define(collections);
   const logged: Record<string, unknown>[] = [];
@@ -59,6 +70,7 @@ export const testFoundation = async ({
     logger,
     logged,
     clock,
+    answerWithinMs,
     processHealth: new ProcessHealth(),
     ids: systemIds,
     masterKey,

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { swcOptions } from './swc-options.mjs';
+import { swcOptions } from './typescript/swc-options.mjs';
+import { NOT_PRODUCT } from './testing-files.mjs';
 
 const SOURCES = ['deploy/examples', 'schemas', 'services', 'shared'];
 /** The program reads its name and version from here. */
 const MANIFEST = 'package.json';
+/** Left out, beside documents. */
+const TESTS = new RegExp(NOT_PRODUCT);
 const OUTPUT = 'dist';
 /** Written when a build is complete, with a digest of its sources. Files that begin with a dot are not outputs. */
 const STAMP = 'dist/.built';
@@ -29,7 +32,7 @@ const filesIn = (folder) => {
 /** @param {string} root */
 const sourcesIn = (root) => [
   ...SOURCES.flatMap((folder) => filesIn(join(root, folder)).map((file) => join(folder, file))).filter(
-    (source) => !/\.(spec|contract)\.ts$|\.md$/.test(source),
+    (source) => !TESTS.test(source.replaceAll(sep, '/')) && !source.endsWith('.md'),
   ),
   MANIFEST,
 ];
@@ -46,7 +49,7 @@ const outputOf = (source) => source.replace(/\.ts$/, '.js');
  * @param {readonly string[]} outputs
  */
 const digest = (root, outputs) => {
-  const hash = createHash('sha256').update(JSON.stringify([swcOptions, outputs]));
+  const hash = createHash('sha256').update(JSON.stringify([swcOptions, NOT_PRODUCT, outputs]));
   const inputs = ['package-lock.json', ...sourcesIn(root)].map((file) => join(root, file));
   for (const file of [fileURLToPath(import.meta.url), ...inputs]) {
     hash.update(`\0${file}\0`).update(readFileSync(file));
@@ -74,7 +77,7 @@ const write = (root, file, content) => {
 };
 
 /**
- * Builds everything except specs and contracts; files other than TypeScript are copied.
+ * Builds the product, without tests, benches, examples and tools; files other than TypeScript are copied.
  * @param {string} root
  */
 export const build = async (root) => {

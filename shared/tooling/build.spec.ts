@@ -48,14 +48,28 @@ describe('the build', () => {
     expect(read('dist/services/a.js')).toContain('"design:paramtypes"');
   });
 
-  it('leaves out specs and contracts, and copies files other than TypeScript', async () => {
-    write('shared/name.spec.ts', '');
-    write('shared/name.contract.ts', '');
+  it.each([
+    'shared/name.spec.ts',
+    'shared/name.contract.ts',
+    'shared/testing/engines/store.memory.ts',
+    'services/a/testing/builder.ts',
+    'services/onchain/testing/chain.ts',
+    'services/standalone/attacks/attack.ts',
+    'services/standalone/bench/main.ts',
+    'services/standalone/bench/package.json',
+    'schemas/examples/event-examples.ts',
+    'shared/tooling/documents/openapi.ts',
+    'shared/tooling/build.mjs',
+  ])('leaves out %s', async (file) => {
+    write(file, '');
     expect(isBuilt(root)).toBe(true);
+    await build(root);
+    expect(existsSync(join(root, 'dist', file.replace(/ts$/, 'js')))).toBe(false);
+  });
+
+  it('copies files other than TypeScript', async () => {
     write('schemas/token.json', '{"token":true}');
     await build(root);
-    expect(existsSync(join(root, 'dist/shared/name.spec.js'))).toBe(false);
-    expect(existsSync(join(root, 'dist/shared/name.contract.js'))).toBe(false);
     expect(read('dist/schemas/token.json')).toBe('{"token":true}');
     expect(read('dist/package.json')).toBe('{}');
   });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { Failure, runCommand } from './failure.mjs';
-import { nodeBinary } from './node.mjs';
+import { nodeBinary } from './installation/node.mjs';
 import { getReady, root } from './ready.mjs';
 
 /** The tools, which are fetched when they are first used. */

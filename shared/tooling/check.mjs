@@ -1,6 +1,6 @@
 import { runCommand } from './failure.mjs';
 import { getReady } from './ready.mjs';
-import { runChecks } from './run-checks.mjs';
+import { runChecks } from './checks/run-checks.mjs';
 
 const AT_ONCE = 2;
 
@@ -10,8 +10,9 @@ const checks = [
   { what: 'types', command: ['node', 'node_modules/typescript-7/bin/tsc', '-p', '.'] },
   { what: 'unused code', command: ['knip'] },
   { what: 'format', command: ['prettier', '--check', '.'] },
-  { what: 'dependency rules', command: ['node', 'shared/tooling/check-dependencies.mjs'] },
-  { what: 'words', command: ['node', 'shared/tooling/check-words.mjs'] },
+  { what: 'dependency rules', command: ['node', 'shared/tooling/checks/check-dependencies.mjs'] },
+  { what: 'files in a folder', command: ['node', 'shared/tooling/checks/check-folder-sizes.mjs'] },
+  { what: 'words', command: ['node', 'shared/tooling/checks/check-words.mjs'] },
   { what: 'bill of materials', command: ['node', 'shared/tooling/sbom.mjs', '--check'] },
 ];
 

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Failure } from './failure.mjs';
-import { NODE_MAJOR, nodeBinary } from './node.mjs';
+import { NODE_MAJOR, nodeBinary } from './installation/node.mjs';
 import { getReady, root } from './ready.mjs';
 
 /** Node keeps the compiled code of modules here: a program starts in five sixths of the processor time. */

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { runCommand } from './failure.mjs';
 import { runNode } from './launch.mjs';
-import { getReady, root } from './ready.mjs';
+import { getReady } from './ready.mjs';
+import { typescriptProgram } from './typescript/typescript-program.mjs';
 
-const PROGRAM = 'dist/services/account/testing/openid-provider/main.js';
+const PROGRAM = 'services/account/testing/openid-provider/main.ts';
 /** Of the app of a development start. */
 const REDIRECT_URI = 'http://localhost:5173/callback';
 const [port = '3009'] = process.argv.slice(2);
@@ -22,5 +22,5 @@ await runCommand(async () => {
     return;
   }
   await getReady({ development: true });
-  process.exitCode = await runNode([join(root, PROGRAM), port, 'annals', 'known-to-everybody', REDIRECT_URI]);
+  process.exitCode = await runNode([...typescriptProgram(PROGRAM), port, 'annals', 'known-to-everybody', REDIRECT_URI]);
 });

@@ -2,10 +2,10 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
-import { exclusively } from './exclusive.mjs';
+import { exclusively } from './installation/exclusive.mjs';
 import { Failure } from './failure.mjs';
-import { inspectInstallation, install, recordInstallation } from './install.mjs';
-import { findNode, nodeFolder } from './node.mjs';
+import { inspectInstallation, install, recordInstallation } from './installation/install.mjs';
+import { findNode, nodeFolder } from './installation/node.mjs';
 
 /** The checkout's folder. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));

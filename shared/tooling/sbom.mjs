@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { billOfMaterials, readLockfiles } from './bill-of-materials.mjs';
+import { billOfMaterials, readLockfiles } from './checks/bill-of-materials.mjs';
 import { Failure, runCommand } from './failure.mjs';
 import { root } from './ready.mjs';
 

@@ -2,7 +2,7 @@ import { Controller, UseFilters } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { topics } from '../../../schemas/topics.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
-import { ErrorAsItIs } from '../../../shared/message-bus/batch-server.ts';
+import { ErrorAsItIs } from '../../../shared/message-bus/consumers/batch-server.ts';
 import { EventCounts } from './event-counts.sqlite.ts';
 
 @Controller()

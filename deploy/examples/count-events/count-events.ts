@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { topics } from '../../../schemas/topics.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
-import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
+import { BatchServer } from '../../../shared/message-bus/consumers/batch-server.ts';
 import type { Logger } from 'pino';
 import { CountEventsConsumer } from './count-events.consumer.ts';
 import { EventCounts } from './event-counts.sqlite.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
 import type { BusBatch, Offsets } from '../../../shared/message-bus/message-bus.ts';
-import { SqliteDatabase } from '../../../shared/primitives/database.sqlite.ts';
+import { SqliteDatabase } from '../../../shared/primitives/sqlite/database.sqlite.ts';
 
 export interface ContractCounts {
   /** The key of its messages: `eip155:<chainId>/<contract>`. */

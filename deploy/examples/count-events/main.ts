@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { openEngines } from '../../../shared/host/engines.ts';
+import { openEngines } from '../../../shared/host/engines/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { reasonToEnd } from '../../../shared/errors/reason-to-end.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
 import { startCounting, type Counting } from './count-events.ts';
 import { EventCounts, type ContractCounts } from './event-counts.sqlite.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address, chainId, uint } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, chainId, uint } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const signatureScheme = z.enum(['v1', 'v2']);
 export type SignatureScheme = z.infer<typeof signatureScheme>;
@@ -26,7 +26,7 @@ export const appStream = (appId: string): string => `app-${appId}`;
 /** Stream `app-<appId>`. */
 export const appEvents = {
   AppRegistered: event(
-    1,
+    2,
     z.object({
       appId: z.string(),
       name: z.string(),
@@ -37,8 +37,10 @@ export const appEvents = {
       redirectUris: z.array(z.string()),
       scheme: signatureScheme,
       /** It is somebody else's: its sessions may do less. */
-      isThirdParty: z.boolean().exactOptional(),
+      isThirdParty: z.boolean(),
     }),
+    // Version 1 said it of third parties' apps alone.
+    { upcasts: { 1: (data) => ({ isThirdParty: false, ...data }) } },
   ),
   /** The key that it replaces stays valid beside it; one from before that does not. */
   AppKeyRotated: event(1, z.object({ appId: z.string(), signer: address })),
@@ -53,6 +55,8 @@ export const appEvents = {
   AppDistrusted: event(1, z.object({ appId: z.string() })),
   /** It may log in messenger users on the word of its own bot. */
   AppBotAllowed: event(1, z.object({ appId: z.string() })),
+  /** The hostname for which its passkeys are made, of which each of its pages' hostnames must be part. */
+  AppRpIdSet: event(1, z.object({ appId: z.string(), rpId: z.string() })),
   /** `null` removes the policy. */
   AppPolicyChanged: event(1, z.object({ appId: z.string(), chainId, policy: sponsorshipPolicy.nullable() })),
   /** The last event of an app. */

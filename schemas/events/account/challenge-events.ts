@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address, chainId, isoTime } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, chainId, isoTime } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 /**
  * Stream `challenge-<sha256 of app and signer>`: all challenges of one signer and app, so that one append decides. Each event

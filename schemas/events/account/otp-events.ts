@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { isoTime } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { isoTime } from '../../values.ts';
+import { event, type EventOf, type Held } from '../event.ts';
+
+const requestedPassword: Held = {
+  purpose: 'to verify a one-time password once, and to limit how many are sent and guessed',
+  retention: 'the newest 4,096 events of an address; they name neither the address nor a user',
+};
 
 /**
  * Stream `otp-<identityId>`: the one-time passwords of an identity at all apps, so that one append decides what is counted.
@@ -8,7 +13,7 @@ import { event, type EventOf } from './event.ts';
  */
 export const otpEvents = {
   OtpIssued: event(
-    1,
+    2,
     z.object({
       otpId: z.string(),
       appId: z.string(),
@@ -20,8 +25,11 @@ export const otpEvents = {
       isKnown: z.boolean(),
       /** Apps at which a password was verified before, the newest last. */
       verifiedApps: z.array(z.string()).exactOptional(),
+      /** Since version 2: all apps together had requested too many, so no message was sent. */
+      isSent: z.literal(false).exactOptional(),
       expiresAt: isoTime,
     }),
+    { held: requestedPassword },
   ),
   /** No server took the message: it does not count as a request. */
   OtpNotSent: event(1, z.object({ otpId: z.string() })),
@@ -48,8 +56,7 @@ export const otpEvents = {
   OtpLocked: event(
     1,
     z.object({
-      /** Absent of those from when an app locked an identity at all apps: they lock nothing any more. */
-      appId: z.string().exactOptional(),
+      appId: z.string(),
       until: isoTime,
     }),
   ),

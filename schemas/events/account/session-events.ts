@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { loginMethod } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { loginMethod } from '../../values.ts';
+import { event, type EventOf, type Held } from '../event.ts';
+import { lasting, untilErased } from '../held.ts';
+
+const session: Held = {
+  purpose: 'to keep the user logged in, and to let the user see and end sessions',
+  retention: lasting('when sessions of which app began and ended'),
+};
+const device: Held = { purpose: 'to let the user recognise a session', retention: untilErased('devices') };
 
 export const sessionEndReason = z.enum([
   'refresh_token_reused',
@@ -30,7 +37,7 @@ export const sessionEvents = {
       accessTokenId: z.string(),
       refreshTokenId: z.string(),
     }),
-    { personal: ['device'], isAudited: true },
+    { held: session, personal: { device }, isAudited: true },
   ),
   SessionRefreshed: event(
     1,
@@ -46,6 +53,7 @@ export const sessionEvents = {
   ),
   /** Of a session that has not started it keeps the login from starting it. */
   SessionRevoked: event(1, z.object({ sessionId: z.string(), userId: z.string(), reason: sessionEndReason }), {
+    held: session,
     isAudited: true,
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isoTime, loginMethod } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { isoTime, loginMethod } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 /**
  * Stream `state-<sha256 of the state>`: one login that goes through another site. It belongs to no user yet, so whatever

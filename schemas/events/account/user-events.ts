@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { ofProfile } from '../profile.ts';
-import { address, chainId, isoTime, loginMethod } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { ofProfile } from '../../profile.ts';
+import { address, chainId, isoTime, loginMethod } from '../../values.ts';
+import { event, type EventOf, type Held } from '../event.ts';
+import { accountHistory, untilErased } from '../held.ts';
+import { identityLabel } from './identity-events.ts';
 
 /** An absent member was not changed; `null` cleared it. */
 export const profileChanges = z.object(ofProfile(() => z.string().nullable().exactOptional()));
@@ -19,7 +21,15 @@ export const messengerChanges = z.object({
 });
 export type MessengerChanges = z.infer<typeof messengerChanges>;
 
-const audited = { isAudited: true };
+const audited = { isAudited: true, held: accountHistory };
+const profileTexts: Held = {
+  purpose: 'to show the user to the apps and people that the user meets',
+  retention: untilErased('texts of the profile'),
+};
+const messengerTexts: Held = {
+  purpose: 'to let an app find the user of a messenger',
+  retention: untilErased('texts of a messenger'),
+};
 
 export const userStream = (userId: string): string => `user-${userId}`;
 
@@ -29,7 +39,7 @@ export const userEvents = {
   IdentityLinked: event(
     2,
     z.object({ userId: z.string(), identityId: z.string(), method: loginMethod, label: z.string() }),
-    { ...audited, personal: ['label'] },
+    { ...audited, personal: { label: identityLabel } },
   ),
   IdentityUnlinked: event(
     1,
@@ -57,12 +67,12 @@ export const userEvents = {
   ),
   ProfileUpdated: event(2, z.object({ userId: z.string(), changes: profileChanges }), {
     ...audited,
-    personal: ['changes'],
+    personal: { changes: profileTexts },
   }),
   /** What an app says of the user's messenger; an absent member was not changed, `null` cleared it. */
   MessengerUpdated: event(2, z.object({ userId: z.string(), changes: messengerChanges }), {
     ...audited,
-    personal: ['changes'],
+    personal: { changes: messengerTexts },
   }),
   /** One for each chain: the account is at this address there, deployed or not. */
   SmartAccountAssigned: event(
@@ -74,3 +84,6 @@ export const userEvents = {
   UserErased: event(1, z.object({ userId: z.string() }), audited),
 };
 export type UserEvent = EventOf<typeof userEvents>;
+
+/** A smart account that was assigned to a user on one chain. */
+export type AssignedAccount = Omit<z.infer<typeof userEvents.SmartAccountAssigned.data>, 'userId'>;

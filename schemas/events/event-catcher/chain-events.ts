@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { anyJsonObject } from '../json.ts';
-import { address, blockNumber, chainId, hash, isoTime } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { anyJsonObject } from '../../json.ts';
+import { address, blockNumber, chainId, hash, isoTime } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const eventOrigin = z.enum(['backfill', 'live', 'replay']);
 export type EventOrigin = z.infer<typeof eventOrigin>;
@@ -10,8 +10,7 @@ export type EventOrigin = z.infer<typeof eventOrigin>;
 export const observedRecord = z.object({
   /** `{chainId}:{blockHash}:{txHash}:{logIndex}`: names the log. Together with `WatchId` it names the record. */
   Id: z.string(),
-  /** A record stored without it belongs to the watch of its signature. */
-  WatchId: z.string().exactOptional(),
+  WatchId: z.string(),
   ChainId: chainId,
   ContractAddress: address,
   EventName: z.string(),
@@ -32,7 +31,11 @@ export const observedRecord = z.object({
 });
 export type ObservedRecord = z.infer<typeof observedRecord>;
 
-/** Stream `chain-<chainId>-<contract, lower case>`, in chain order per watch. */
+/** The stream of the events of a contract. */
+export const chainEventsStream = (chainId: number, contractAddress: string): string =>
+  `chain-${String(chainId)}-${contractAddress.toLowerCase()}`;
+
+/** In the stream of their contract, in chain order per watch. */
 export const chainEvents = {
   ChainEventObserved: event(1, observedRecord),
   /** A reorganisation removed the block. Contains the whole record again. */
@@ -43,7 +46,7 @@ export type ChainEvent = EventOf<typeof chainEvents>;
 export const followerEvents = {
   /**
    * Another process follows the chain from here on. Appends of the previous one that have not arrived by now are
-   * refused by their expected revision. Stored in the streams of contracts, in that of ranges that are set aside, and in that of
+   * refused by their expected revision. Stored in the streams of contracts, in that of deferred ranges, and in that of
    * a chain that has no `ChainAdvanced` yet.
    */
   FollowerReplaced: event(1, z.object({ chainId })),
@@ -76,21 +79,8 @@ export const backfillRange = z.object({
   gap: blocksGap.exactOptional(),
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
-/** As it was stored up to version 3: each had one watch. */
-type FormerRange = Omit<BackfillRange, 'watchIds'> & { watchId: string };
 
-/** The ranges of a stored event of any version. */
-export const backfillsOf = (stored: readonly (BackfillRange | FormerRange)[]): BackfillRange[] =>
-  stored.map((range) => {
-    if (!('watchId' in range)) return range;
-    const { watchId, ...blocks } = range;
-    return { watchIds: [watchId], ...blocks };
-  });
-
-/**
- * Stream `chain-<chainId>`; only the newest event is kept. Version 1 had ranges of revisions instead of `since`;
- * version 2 had no `repeats`; version 3 had a range for each watch.
- */
+/** Stream `chain-<chainId>`; only the newest event is kept. */
 export const chainProgressEvents = {
   ChainAdvanced: event(
     4,
@@ -107,7 +97,7 @@ export const chainProgressEvents = {
        * gives up final blocks is another one. Absent while there is none.
        */
       anchors: z.array(z.object({ number: blockNumber, hash })).exactOptional(),
-      /** The ranges that are not read yet, but for those that are set aside. A watch without a joining range is live. */
+      /** The ranges that are not read yet, but for those that are deferred. A watch without a joining range is live. */
       backfills: z.array(backfillRange),
       /** The position up to which registrations are included. */
       watchesUpTo: z.int().nonnegative(),

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { address, blockNumber, chainId, hash } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, blockNumber, chainId, hash } from '../../values.ts';
+import { event, type EventOf, type Held } from '../event.ts';
+import { lasting } from '../held.ts';
+
+const registration: Held = {
+  purpose: 'to read the contract events that the user registered, for as long as the user claims them',
+  retention: lasting('which id registered which contract'),
+};
 
 // A type alias, not an interface: stored data must be assignable to JSON.
 export type AbiParameter = { name: string; type: string; indexed?: boolean; components?: AbiParameter[] };
@@ -66,6 +72,7 @@ export const watchEvents = {
       /** `null`: no proxy. Not there where no provider told. */
       proxy: watchedProxy.nullable().exactOptional(),
     }),
+    { held: registration },
   ),
   /** The watch now begins earlier. */
   WatchExtended: event(1, aboutWatch.extend({ startBlock: blockNumber })),
@@ -83,6 +90,6 @@ export const watchEvents = {
   /** Final blocks are to be read again, both ends included, and what is stored of them is to be compared. */
   WatchReplayRequested: event(1, aboutWatch.extend({ fromBlock: blockNumber, toBlock: blockNumber })),
   /** A claim was dropped. Nothing more is read for a watch without claims. */
-  WatchRemoved: event(1, aboutWatch.extend({ appId: z.string(), userId: claimingUser })),
+  WatchRemoved: event(1, aboutWatch.extend({ appId: z.string(), userId: claimingUser }), { held: registration }),
 };
 export type WatchEvent = EventOf<typeof watchEvents>;

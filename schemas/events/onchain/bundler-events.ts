@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { chainId, hash } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { chainId, hash } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const bundlerStream = (chainId: number): string => `bundler-${String(chainId)}`;
 

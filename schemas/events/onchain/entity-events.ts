@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address, chainId, hash } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, chainId, hash } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const entityStream = (chainId: number, entity: string): string =>
   `entity-${String(chainId)}-${entity.toLowerCase()}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address, blockNumber, chainId, hash, uint } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, blockNumber, chainId, hash, uint } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const executorStream = (chainId: number, executor: string): string =>
   `executor-${String(chainId)}-${executor.toLowerCase()}`;

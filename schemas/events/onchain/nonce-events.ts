@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address, chainId, uint } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, chainId, uint } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const noncesStream = (chainId: number, sender: string): string =>
   `nonces-${String(chainId)}-${sender.toLowerCase()}`;

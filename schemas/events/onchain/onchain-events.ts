@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address } from '../../values.ts';
+import { event, type EventOf } from '../event.ts';
 
 export const onchainStream = (chainId: number): string => `onchain-${String(chainId)}`;
 export const chainOfStream = (stream: string): number => Number(stream.slice('onchain-'.length));

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { address, blockNumber, chainId, hash, isoTime, uint } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, blockNumber, chainId, hash, isoTime, uint } from '../../values.ts';
+import { event, type EventOf, type Held } from '../event.ts';
+import { lasting } from '../held.ts';
+
+const sponsoredOperation: Held = {
+  purpose: 'to pay for operations of the user within the policy of an app, and to account for what was paid',
+  retention: lasting('what was reserved and paid for which account'),
+};
 
 /** @param day UTC, `2026-01-31` */
 export const sponsorshipStream = (appId: string, day: string): string => `sponsorship-${appId}-${day}`;
@@ -26,6 +32,7 @@ export const sponsorshipEvents = {
       /** An operation of the same user whose cost is set aside no more: it was signed over `/rpc` and not sent. */
       inPlaceOf: z.object({ sender: address, nonce: uint }).exactOptional(),
     }),
+    { held: sponsoredOperation },
   ),
   SponsorshipSettled: event(
     1,

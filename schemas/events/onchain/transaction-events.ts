@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import { address, blockNumber, chainId, hash, hexBytes, isoTime, uint } from '../values.ts';
-import { event, type EventOf } from './event.ts';
+import { address, blockNumber, chainId, hash, hexBytes, isoTime, uint } from '../../values.ts';
+import { event, type EventOf, type Held } from '../event.ts';
+import { lasting } from '../held.ts';
 import { userOperation } from './user-operation.ts';
 
 export const transactionStream = (transactionId: string): string => `transaction-${transactionId}`;
 
-const audited = { isAudited: true };
+const sentTransaction: Held = {
+  purpose: 'to carry out what the user asked for, and to show what became of it',
+  retention: lasting('operations, which a chain has too'),
+};
+const audited = { isAudited: true, held: sentTransaction };
 
 /** What each event of a transaction says of it. */
 const transaction = z.object({

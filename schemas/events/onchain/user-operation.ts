@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, hexBytes, uint } from '../values.ts';
+import { address, hexBytes, uint } from '../../values.ts';
 
 /**
  * An operation of EntryPoint v0.7, not packed (ERC-7769), as it is stored: amounts are decimal strings. The members of factory

@@ -1,14 +1,17 @@
 import { z } from 'zod';
-import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../values.ts';
-import { historyPage } from './history.ts';
+import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../../values.ts';
+import { asOf } from '../as-of.ts';
+import { historyPage, historyQuery } from './history.ts';
 import { identityRoutes } from './identity-routes.ts';
 import { issuerRoutes } from './issuer-routes.ts';
+import { logRoutes } from './log-routes.ts';
 import { messengerRoutes } from './messenger-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
-import { onchainRoutes } from './onchain-routes.ts';
+import { onchainRoutes } from '../onchain/onchain-routes.ts';
 import { oneTimePasswordRoutes } from './one-time-password-routes.ts';
-import { route } from './route.ts';
-import { rpcRoutes } from './rpc-routes.ts';
+import { passkeyRoutes } from './passkey-routes.ts';
+import { route } from '../route.ts';
+import { rpcRoutes } from '../onchain/rpc-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { userRoutes } from './user-routes.ts';
 import { session, type Session } from './session.ts';
@@ -68,6 +71,7 @@ export type AccountStatus = z.infer<typeof accountStatus>;
 export const accountRoutes = {
   ...messengerRoutes,
   ...oauthRoutes,
+  ...passkeyRoutes,
   walletChallenge: route({
     ...account,
     method: 'GET',
@@ -135,6 +139,7 @@ export const accountRoutes = {
   ...onchainRoutes,
   ...rpcRoutes,
   ...issuerRoutes,
+  ...logRoutes,
   publicKeys: route({
     ...account,
     method: 'GET',
@@ -152,16 +157,7 @@ export const accountRoutes = {
     summary: 'A user: the own user whole, four members of any other',
     auth: 'bearer',
     params: userId,
-    query: z.object({
-      asOf: z
-        .string()
-        .max(128)
-        .optional()
-        .describe(
-          'the own user as it was then: an ISO 8601 date or time (a date is its beginning, UTC), a position or an x-position; ' +
-            'others are answered as they are now',
-        ),
-    }),
+    query: z.object({ asOf: asOf.describe(`${asOf.description ?? ''}; others are answered as they are now`) }),
     status: 200,
     answer: user,
     problems: ['user_not_found', 'user_erased', 'not_caught_up'],
@@ -183,14 +179,10 @@ export const accountRoutes = {
     ...account,
     method: 'GET',
     path: '/user/{id}/history',
-    summary: 'The history of the own account, oldest first',
+    summary: 'The history of the own account, in the order in which events were stored',
     auth: 'bearer',
     params: userId,
-    query: z.object({
-      take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
-      cursor: z.string().optional(),
-      type: z.string().max(64).optional(),
-    }),
+    query: historyQuery,
     status: 200,
     answer: historyPage,
     problems: ['forbidden', 'user_not_found', 'cursor_invalid', 'not_caught_up'],

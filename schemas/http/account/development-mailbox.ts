@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTime } from '../values.ts';
+import { isoTime } from '../../values.ts';
 
 export const MAILBOX_PATH = '/dev/mailbox';
 export const MESSENGER_PATH = '/dev/messenger';

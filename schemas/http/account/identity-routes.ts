@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { route } from './route.ts';
+import { route } from '../route.ts';
 
 export const identityRoutes = {
   unlinkIdentity: route({

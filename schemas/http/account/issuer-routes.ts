@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { route } from './route.ts';
+import { route } from '../route.ts';
 
 /** RFC 8414: what a library needs that knows the issuer alone. Nobody is signed in by these answers. */
 export const issuerMetadata = z.object({

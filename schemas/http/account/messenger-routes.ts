@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { anyJson } from '../json.ts';
-import { unixMs } from '../values.ts';
+import { anyJson } from '../../json.ts';
+import { unixMs } from '../../values.ts';
 import { MESSENGER_ID } from './one-time-password-routes.ts';
 import { redirectUri, startedLogin } from './oauth-routes.ts';
-import { route } from './route.ts';
+import { route } from '../route.ts';
 import { session } from './session.ts';
 
 /** One line of what is signed. It is checked as it was signed, before anything is trimmed. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isoTime } from '../values.ts';
-import { route } from './route.ts';
+import { isoTime } from '../../values.ts';
+import { route } from '../route.ts';
 import { session } from './session.ts';
 
 export const oauthProvider = z.enum(['oauth-a', 'oauth-b', 'oauth-c']);

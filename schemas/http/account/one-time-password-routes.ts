@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isoTime } from '../values.ts';
+import { isoTime } from '../../values.ts';
 import { profile } from './user-entity.ts';
-import { route } from './route.ts';
+import { route } from '../route.ts';
 import { session } from './session.ts';
 
 const account = { service: 'account' } as const;

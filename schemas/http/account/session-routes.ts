@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isoTime, loginMethod } from '../values.ts';
-import { route } from './route.ts';
+import { isoTime, loginMethod } from '../../values.ts';
+import { asOf } from '../as-of.ts';
+import { route } from '../route.ts';
 
 const account = { service: 'account' } as const;
 
@@ -10,9 +11,10 @@ export const listedSession = z.object({
   method: loginMethod,
   device: z.string().nullable().describe('the user-agent of its login'),
   createdAt: isoTime,
-  lastUsedAt: isoTime.describe('when it was last refreshed'),
+  lastUsedAt: isoTime.nullable().describe('when it was last refreshed; null in an answer as of an earlier time'),
   current: z.boolean().describe('whether this request belongs to it'),
 });
+export type ListedSession = z.infer<typeof listedSession>;
 export const sessionList = z.object({ items: z.array(listedSession) });
 export type SessionList = z.infer<typeof sessionList>;
 
@@ -39,8 +41,10 @@ export const sessionRoutes = {
     ...account,
     method: 'GET',
     path: '/auth/sessions',
-    summary: 'The own sessions that have not ended: the last used first, at most 1,000',
+    summary:
+      'The own sessions that have not ended: the last used first, as of an earlier time the last begun first, at most 1,000',
     auth: 'bearer',
+    query: z.object({ asOf }),
     status: 200,
     answer: sessionList,
     problems: ['not_caught_up'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unixMs } from '../values.ts';
+import { unixMs } from '../../values.ts';
 
 /** The answer of every login and refresh: exactly these five members. */
 export const session = z.object({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ofProfile } from '../profile.ts';
-import { address, chainId, isoTime, loginMethod } from '../values.ts';
+import { ofProfile } from '../../profile.ts';
+import { address, chainId, isoTime, loginMethod } from '../../values.ts';
 
-const linkedIdentity = z.object({ id: z.string(), method: loginMethod, label: z.string(), linkedAt: isoTime });
+export const linkedIdentity = z.object({ id: z.string(), method: loginMethod, label: z.string(), linkedAt: isoTime });
 
 /** All of a user, as only the user is answered. */
 export const userEntity = z.object({

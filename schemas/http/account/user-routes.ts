@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { exportLine } from './history.ts';
-import { route } from './route.ts';
+import { personalData } from './personal-data.ts';
+import { route } from '../route.ts';
 import { user, userEntity } from './user-entity.ts';
 
 const account = { service: 'account' } as const;
@@ -67,6 +68,18 @@ export const userRoutes = {
     status: 200,
     answer: exportLine,
     answerType: 'application/x-ndjson',
+    problems: ['forbidden', 'user_not_found', 'user_erased', 'not_caught_up'],
+  }),
+  readPersonalData: route({
+    ...account,
+    method: 'GET',
+    path: '/user/{id}/data',
+    summary: 'What is held about the own person, why, until when and where it came from, as one document',
+    auth: 'bearer',
+    params: userId,
+    status: 200,
+    answer: personalData,
+    isStreamed: true,
     problems: ['forbidden', 'user_not_found', 'user_erased', 'not_caught_up'],
   }),
   eraseUser: route({

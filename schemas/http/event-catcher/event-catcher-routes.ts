@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { blockNumber, chainId, contractInput, hashInput } from '../values.ts';
+import { blockNumber, chainId, contractInput, hashInput } from '../../values.ts';
+import { asOf } from '../as-of.ts';
 import { eventRecord, recordStatus } from './event-record.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
-import { route } from './route.ts';
-import { blockGap, watchedContract, watchStatus } from './watched-contract.ts';
+import { route } from '../route.ts';
+import { blockGap, queriedContract, watchedContract, watchStatus } from './watched-contract.ts';
 
 const eventCatcher = { service: 'event-catcher', appTokens: true } as const;
 /** Every route with a token takes connection tokens, too: their signers claim, list, query and stop as themselves. */
@@ -67,7 +68,7 @@ export const replayedContract = z.object({
 export type ReplayedContract = z.infer<typeof replayedContract>;
 
 export const watchedContracts = z.object({
-  items: z.array(watchedContract),
+  items: z.array(queriedContract),
   take: count,
   skip: count,
   total: count,
@@ -80,6 +81,19 @@ export const eventPage = z.object({
   skip: count,
   total: count.describe('number of records in all pages'),
   next: z.string().nullable().describe('the cursor of the next page; null on the last page'),
+  cursor: z
+    .string()
+    .nullable()
+    .describe(
+      'the place in the stream after which a subscription to any event of the contract continues this answer, all pages ' +
+        'of which have the same; with status=finalized that of a subscription to final events, and null where head is',
+    ),
+  head: blockNumber
+    .nullable()
+    .describe(
+      'the block up to which the answer has everything; null as of an earlier time, before the chain was read, and ' +
+        'while records of blocks that were read are still being stored',
+    ),
 });
 export type EventPage = z.infer<typeof eventPage>;
 
@@ -129,7 +143,7 @@ export const eventCatcherRoutes = {
     method: 'GET',
     path: '/api/v1/contracts',
     summary: 'All watched events',
-    query: z.object({ chainId: chainIdInput.optional(), contractAddress: contractInput.optional(), ...page }),
+    query: z.object({ chainId: chainIdInput.optional(), contractAddress: contractInput.optional(), ...page, asOf }),
     status: 200,
     answer: watchedContracts,
     problems: ['not_caught_up'],
@@ -140,8 +154,9 @@ export const eventCatcherRoutes = {
     path: '/api/v1/contracts/{id}',
     summary: 'One watched event of a contract',
     params: watchParams,
+    query: z.object({ asOf }),
     status: 200,
-    answer: watchedContract,
+    answer: queriedContract,
     problems: ['watch_not_found', 'not_caught_up'],
   }),
   removeContract: route({
@@ -216,6 +231,9 @@ export const eventCatcherRoutes = {
         toBlock: blockInput.optional().describe('inclusive'),
         status: recordStatus.optional().describe('reverted records are left out unless requested'),
         order: z.enum(['asc', 'desc']).default('asc'),
+        asOf: asOf.describe(
+          `${asOf.description ?? ''}; the Status of a record is observed or reverted then, and none is finalized`,
+        ),
       })
       .catchall(z.unknown()),
     openParameters: {

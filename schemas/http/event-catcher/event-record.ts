@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { eventOrigin, observedRecord } from '../events/chain-events.ts';
-import { anyJson } from '../json.ts';
+import { eventOrigin, observedRecord } from '../../events/event-catcher/chain-events.ts';
+import { anyJson } from '../../json.ts';
 
 /** A record whose block comes back after a reorganisation is `observed` again. */
 export const recordStatus = z.enum(['observed', 'finalized', 'reverted']);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { address, addressInput, blockNumber, chainId, isoTime } from '../values.ts';
-import { route } from './route.ts';
+import { address, addressInput, blockNumber, chainId, contractInput, isoTime } from '../../values.ts';
+import { route } from '../route.ts';
 
 const gateway = { service: 'event-catcher', auth: 'none' } as const;
 
@@ -12,6 +12,9 @@ export const gatewayNode = z.object({
   chainIds: z.array(chainId),
   headBlock: blockNumber.nullable().describe('of the chain that was asked for, or of the only one; null if unknown'),
   connections: z.int().nonnegative(),
+  partitions: z
+    .array(z.int().nonnegative())
+    .describe('of the topic of chain events: those that it reads at present, because somebody asks for them'),
   healthy: z
     .boolean()
     .describe(
@@ -35,7 +38,15 @@ export const gatewayRoutes = {
     method: 'GET',
     path: '/api/v1/gateway/nodes',
     summary: 'The nodes at which events are streamed',
-    query: z.object({ chainId: z.coerce.number().pipe(chainId).optional() }),
+    query: z.object({
+      chainId: z.coerce.number().pipe(chainId).optional(),
+      contractAddress: contractInput
+        .describe(
+          'with chainId: the nodes come in the order in which a client of this contract should try them. Clients of one ' +
+            'contract then meet at one node, and those of different contracts spread over all',
+        )
+        .optional(),
+    }),
     status: 200,
     answer: z.object({ nodes: z.array(gatewayNode) }),
     problems: [],

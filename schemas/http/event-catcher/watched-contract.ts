@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { watchedProxy } from '../events/watch-events.ts';
-import { address, blockNumber, chainId, hash, isoTime } from '../values.ts';
+import { watchedProxy } from '../../events/event-catcher/watch-events.ts';
+import { address, blockNumber, chainId, hash, isoTime } from '../../values.ts';
 
 const count = z.int().nonnegative();
 
@@ -21,6 +21,12 @@ export const watchedContract = z.object({
   createdAt: isoTime,
 });
 export type WatchedContract = z.infer<typeof watchedContract>;
+
+/** The same in the answer of a query, which may be one as of an earlier time. */
+export const queriedContract = watchedContract.extend({
+  state: watchState.nullable().describe('null in an answer as of an earlier time, unless it was paused then'),
+});
+export type QueriedContract = z.infer<typeof queriedContract>;
 
 export const blockGap = z.object({
   fromBlock: blockNumber,

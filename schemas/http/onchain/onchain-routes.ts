@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { address, addressInput, blockNumber, chainId, hash, hashInput, hexBytes, isoTime, uint } from '../values.ts';
+import { address, addressInput, blockNumber, chainId, hash, hashInput, hexBytes, isoTime, uint } from '../../values.ts';
 import { operationReceipt } from './operation-receipt.ts';
-import { route } from './route.ts';
+import { asOf } from '../as-of.ts';
+import { route } from '../route.ts';
 
 const account = { service: 'account' } as const;
 const transactionId = z.object({ id: z.string().min(1).max(128) });
@@ -104,7 +105,9 @@ export const listedTransaction = submitted.extend({
 export type ListedTransaction = z.infer<typeof listedTransaction>;
 
 export const transaction = listedTransaction.extend({
-  receipt: operationReceipt.nullable().describe('null until it is included'),
+  receipt: operationReceipt
+    .nullable()
+    .describe('null until it is included; as of an earlier time also where the block has left the chain since'),
 });
 export type Transaction = z.infer<typeof transaction>;
 
@@ -173,6 +176,7 @@ export const onchainRoutes = {
     summary: 'The life of one of the own transactions',
     auth: 'bearer',
     params: transactionId,
+    query: z.object({ asOf }),
     status: 200,
     answer: transaction,
     problems: ['transaction_not_found', 'not_caught_up'],
@@ -186,7 +190,8 @@ export const onchainRoutes = {
     query: z.object({
       chainId: chainIdInput.optional(),
       take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
-      cursor: z.string().optional().describe('next of the previous page'),
+      cursor: z.string().optional().describe('next of the previous page, whose asOf it keeps'),
+      asOf,
     }),
     status: 200,
     answer: transactionPage,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, hash, hexBytes } from '../values.ts';
+import { address, hash, hexBytes } from '../../values.ts';
 
 /** An amount as Ethereum's JSON-RPC writes it. */
 export const quantity = z.string().regex(/^0x(?:0|[1-9a-f][0-9a-f]{0,63})$/, 'is not a quantity: 0x and hex digits');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { rpcAnswer, rpcBody, rpcInvalid } from '../rpc/rpc-messages.ts';
-import { route } from './route.ts';
+import { rpcAnswer, rpcBody, rpcInvalid } from '../../rpc/rpc-messages.ts';
+import { route } from '../route.ts';
 
 const MEBIBYTE = 1_048_576;
 

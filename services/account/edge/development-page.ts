@@ -1,4 +1,4 @@
-import { htmlOf } from '../../../shared/primitives/html-text.ts';
+import { htmlOf } from '../../../shared/primitives/text/html-text.ts';
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}
 article{border-top:1px solid #8888;margin-top:1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere}:root{color-scheme:light dark}`;

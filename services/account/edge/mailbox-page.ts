@@ -3,8 +3,8 @@ import {
   MAILBOX_PATH,
   type DevelopmentMailboxAnswer,
   type DevelopmentMessage,
-} from '../../../schemas/http/development-mailbox.ts';
-import { htmlOf } from '../../../shared/primitives/html-text.ts';
+} from '../../../schemas/http/account/development-mailbox.ts';
+import { htmlOf } from '../../../shared/primitives/text/html-text.ts';
 import { developmentPage } from './development-page.ts';
 
 /** Serves the messages, newest first: to programs as JSON, to people as a page without scripts. */
@@ -35,7 +35,7 @@ const articleOf = ({ channel, to, subject, text, sentAt }: DevelopmentMessage): 
 <p>${htmlOf(channel)} to <b>${htmlOf(to)}</b>, ${htmlOf(sentAt)}</p>
 <pre>${withLinks(text)}</pre></article>`;
 
-/** What begins with http or https up to the next space becomes a link. */
+/** Turns URLs, from http or https up to the next space, into links. */
 const withLinks = (text: string): string =>
   text
     .split(/(https?:\/\/\S+)/)

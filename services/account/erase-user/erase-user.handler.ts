@@ -1,23 +1,20 @@
-import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { userStream } from '../../../schemas/events/user-events.ts';
+import { userStream } from '../../../schemas/events/account/user-events.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { eraseUser, userFold } from '../domain/user.ts';
-import { AccountNonces } from '../edge/account-nonces.ts';
-import { LATEST_STATES, type LatestStates } from '../edge/latest-states.ts';
-import { Logins } from '../edge/logins.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { eraseUser, userFold } from '../users/domain/user.ts';
+import { Logins } from '../login/logins.ts';
 import { Erasures } from './erasures.ts';
+import { SmartAccountUse } from './smart-account-use.ts';
 
-/** Erases the caller: the history stays provable, and nobody can read its personal data any more. */
+/** Erases the caller: the history stays provable, but its personal data can never be read again. */
 export class EraseUser extends Command<Position> {
   constructor(
     readonly user: UserCaller,
-    /** Whether what the smart accounts hold may be lost. */
+    /** Whether the assets of the smart accounts may be lost. */
     readonly abandon: boolean,
     readonly metadata: EventMetadata,
   ) {
@@ -31,8 +28,7 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
     private readonly transactor: Transactor,
     private readonly logins: Logins,
     private readonly erasures: Erasures,
-    private readonly nonces: AccountNonces,
-    @Inject(LATEST_STATES) private readonly chains: LatestStates,
+    private readonly accounts: SmartAccountUse,
   ) {}
 
   async execute({ user, abandon, metadata }: EraseUser): Promise<Position> {
@@ -50,35 +46,19 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
   }
 
   /**
-   * The key that owns the smart accounts is destroyed with the user. A chain that is not served any more is not asked.
-   * @throws Refusal account_in_use, and dependency_unavailable where a chain does not answer
+   * Refuses as long as a smart account is in use, because the key that owns it is destroyed with the user. Skips chains
+   * that are no longer served.
+   * @throws Refusal account_in_use, and dependency_unavailable if a chain does not answer
    */
   private async requireUnused(userId: string): Promise<void> {
     const { state: user } = await this.transactor.load(userStream(userId), userFold);
     for (const { chainId, address } of user.entity?.smartAccounts ?? []) {
-      const use = (await this.openSend(chainId, address)) ?? (await this.useOnChain(chainId, address));
+      const use = await this.accounts.useOf({ chainId, address });
       if (use === undefined) continue;
       const detail =
         `the smart account ${address} on chain ${String(chainId)} ${use}, or erase with abandon=true. ` +
         'Tokens (ERC-20, ERC-721) were not looked at: what the account holds of them is lost with its key';
       throw new Refusal('account_in_use', detail);
-    }
-  }
-
-  private async openSend(chainId: number, sender: string): Promise<string | undefined> {
-    const { transactions } = await this.nonces.inUse({ chainId, sender });
-    const open = transactions.find(({ status }) => status === 'submitted');
-    return open && `has a send under way (${open.submission.transactionId}): wait until it is included, or cancel it`;
-  }
-
-  private async useOnChain(chainId: number, address: string): Promise<string | undefined> {
-    try {
-      const account = await this.chains.get(chainId)?.account(address);
-      const isInUse = account !== undefined && (account.hasCode || account.wei > 0n);
-      return isInUse ? 'is deployed or holds balance: move out what it holds' : undefined;
-    } catch (error) {
-      if (!(error instanceof ChainUnavailable)) throw error;
-      throw unavailable(`chain ${String(chainId)} cannot be asked what a smart account holds`, error);
     }
   }
 }

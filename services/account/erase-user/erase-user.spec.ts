@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
-import { identityStream } from '../../../schemas/events/identity-events.ts';
-import { publicKeys } from '../../../schemas/http/account-routes.ts';
-import { historyPage } from '../../../schemas/http/history.ts';
-import type { Session } from '../../../schemas/http/session.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
+import { publicKeys } from '../../../schemas/http/account/account-routes.ts';
+import { historyPage } from '../../../schemas/http/account/history.ts';
+import type { Session } from '../../../schemas/http/account/session.ts';
 import { verifyExport } from '../../../shared/audit/verify-export.jose.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { exported as exportedByOperator, inPieces } from '../../../shared/testing/exported.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { usersModel } from '../../../shared/read-models/account/users.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { walletIdentity } from '../domain/identity.ts';
+import { walletIdentity } from '../users/domain/identity.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { bearer } from '../testing/sessions.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 const line = z.object({ hash: z.string(), data: z.unknown(), salt: z.unknown() });
 
 describe('erasing a user', () => {
@@ -27,8 +28,8 @@ describe('erasing a user', () => {
   });
   afterAll(() => account.service.close());
 
-  const ask = ({ accessToken }: Session, path: string, method = 'GET', body?: unknown, headers = {}) =>
-    account.ask(path, { method, body, headers: { authorization: `Bearer ${accessToken}`, ...headers } });
+  const ask = (session: Session, path: string, method = 'GET', body?: unknown, headers = {}) =>
+    account.ask(path, { method, body, headers: { ...bearer(session), ...headers } });
   const exported = async (session: Session): Promise<string> => {
     await projectStored(account.foundation);
     const answer = await ask(session, `/user/${session.userId}/history/export`);
@@ -56,19 +57,23 @@ describe('erasing a user', () => {
     const { session } = await aUser();
     const before = await exported(session);
     expect(before).toContain('Grace Brewster Hopper');
-    expect(await verifyExport(inPieces(before), keys)).toMatchObject({ sub: session.userId, items: 5, erased: 0 });
+    expect(await verifyExport(inPieces(before), { jwks: keys })).toMatchObject({
+      sub: session.userId,
+      items: 5,
+      erased: 0,
+    });
     expect(await storedText()).not.toContain('Grace Brewster Hopper');
 
     expect((await ask(session, `/user/${session.userId}`, 'DELETE')).status).toBe(204);
     const after = await exportedByOperator(account.foundation, session.userId);
-    expect(await verifyExport(inPieces(after), keys)).toMatchObject({ items: 7, erased: 7 });
+    expect(await verifyExport(inPieces(after), { jwks: keys })).toMatchObject({ items: 7, erased: 7 });
     expect(
       linesIn(after)
         .slice(0, 5)
         .map(({ hash }) => hash),
     ).toEqual(linesIn(before).map(({ hash }) => hash));
     expect(linesIn(after).every(({ data, salt }) => data === null && salt === null)).toBe(true);
-    expect(await verifyExport(inPieces(before), keys)).toMatchObject({ items: 5 });
+    expect(await verifyExport(inPieces(before), { jwks: keys })).toMatchObject({ items: 5 });
   });
 
   it('takes the user from read models, and ends every session', async () => {
@@ -83,7 +88,7 @@ describe('erasing a user', () => {
       expect(await codeOf(await account.refresh(ended.refreshToken))).toBe('session_revoked');
     }
     expect(await codeOf(await ask(stranger, `/user/${session.userId}`))).toBe('user_erased');
-    const documents = await account.foundation.readStore.find('users-v3', { filter: { id: session.userId } });
+    const documents = await account.foundation.readStore.find(usersModel.name, { filter: { id: session.userId } });
     expect(JSON.stringify(documents)).not.toContain('Grace');
   });
 
@@ -145,7 +150,7 @@ describe('a user as it was', () => {
 
   it('is folded up to a time, to the position of an item, or to an x-position', async () => {
     const { userId, accessToken } = await account.logIn(account.newWallet());
-    const headers = { authorization: `Bearer ${accessToken}` };
+    const headers = bearer({ accessToken });
     const rename = async (username: string) => {
       account.clock.time += 1_000;
       return account.ask(`/user/${userId}/profile`, { method: 'POST', headers, body: { username } });
@@ -181,12 +186,8 @@ describe('a user as it was', () => {
 
   it('has the messenger fields that it claims, and is found by who claimed them first', async () => {
     const sessions = [await account.logIn(account.newWallet()), await account.logIn(account.newWallet())];
-    const claim = async ({ userId, accessToken }: Session, body: object) =>
-      account.ask(`/user/${userId}/messenger`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${accessToken}` },
-        body,
-      });
+    const claim = async (session: Session, body: object) =>
+      account.ask(`/user/${session.userId}/messenger`, { method: 'POST', headers: bearer(session), body });
     for (const session of sessions) {
       const answer = await claim(session, {
         ...{ messengerId: '4242', messengerUsername: ' ada ', messengerVerified: true },
@@ -200,8 +201,7 @@ describe('a user as it was', () => {
     await projectStored(account.foundation);
     const [first, second] = sessions;
     if (!first || !second) throw new Error('two have logged in');
-    const find = (messengerId: string) =>
-      account.ask(`/user/messenger/${messengerId}`, { headers: { authorization: `Bearer ${second.accessToken}` } });
+    const find = (messengerId: string) => account.ask(`/user/messenger/${messengerId}`, { headers: bearer(second) });
     expect(await (await find('4242')).json()).toEqual({
       ...{ id: first.userId, username: null, avatar: null },
       createdAt: expect.any(String),

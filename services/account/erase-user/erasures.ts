@@ -1,12 +1,12 @@
-import { identityStream } from '../../../schemas/events/identity-events.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { userEvents, userStream } from '../../../schemas/events/user-events.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { userEvents, userStream } from '../../../schemas/events/account/user-events.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import type { VaultKeys } from '../../../shared/key-vault/vault-keys.ts';
-import { identityFold, releaseIdentity } from '../domain/identity.ts';
-import { SessionEnder } from '../edge/session-ender.ts';
+import { identityFold, releaseIdentity } from '../users/domain/identity.ts';
+import { SessionEnder } from '../sessions/session-ender.ts';
 
-/** Does what follows from the erasure of a user. Each step may be repeated. */
+/** Carries out the erasure of a user. Each step may be repeated. */
 export class Erasures {
   private readonly sessions: SessionEnder;
 

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Wallet } from 'ethers';
-import { identityStream } from '../../schemas/events/identity-events.ts';
-import type { Session } from '../../schemas/http/account-routes.ts';
-import { anEvent, someMetadata } from '../../shared/testing/event-builder.ts';
-import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { claimIdentity, identityFold, walletIdentity } from './domain/identity.ts';
-import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
+import type { Session } from '../../../schemas/http/account/account-routes.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../shared/testing/without-appends-to.ts';
+import { walletIdentity } from '../users/domain/identity.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { bearer, sessionOf } from '../testing/sessions.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('linking a wallet', () => {
   let account: AccountUnderTest;
@@ -21,12 +22,8 @@ describe('linking a wallet', () => {
   /** Logs in with a wallet; with a session, it asks to link the wallet to its user. */
   const logIn = async (wallet: Wallet, session?: Session, signature?: string): Promise<Response> => {
     const signed = signature ?? wallet.signMessageSync((await account.challengeFor(wallet.address)).message);
-    const headers = { ...account.appHeaders(), ...(session && { authorization: `Bearer ${session.accessToken}` }) };
+    const headers = { ...account.appHeaders(), ...(session && bearer(session)) };
     return account.redeem(wallet.address, signed, headers);
-  };
-  const sessionOf = async (answer: Response): Promise<Session> => {
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
   };
   const typesOf = async (stream: string) =>
     (await account.foundation.eventStore.read(stream)).map(({ type, data }) => [type, data['userId']]);
@@ -50,25 +47,6 @@ describe('linking a wallet', () => {
     ]);
   });
 
-  it('knows a wallet by the id that an earlier version gave it', async () => {
-    const wallet = account.newWallet();
-    const { identityId, formerId = '', ...identity } = walletIdentity(wallet.address);
-    expect(formerId).not.toBe(identityId);
-    await account.transactor.transact({
-      stream: identityStream(formerId),
-      fold: identityFold,
-      metadata: someMetadata,
-      decide: (holder) => claimIdentity(holder, { ...identity, identityId: formerId, userId: 'usr_earlier' }),
-    });
-    const session = await account.logIn(wallet);
-    expect(session.userId).toBe('usr_earlier');
-    expect((await sessionOf(await logIn(wallet, session))).userId).toBe('usr_earlier');
-    expect(await typesOf(identityStream(identityId))).toEqual([]);
-    expect(
-      (await account.foundation.eventStore.read(`user-usr_earlier`)).map(({ data }) => data['identityId']),
-    ).toEqual([undefined, formerId, formerId, formerId]);
-  });
-
   it('refuses a wallet of another user, and leaves both as they were', async () => {
     const [mine, theirs] = [account.newWallet(), account.newWallet()];
     const session = await account.logIn(mine);
@@ -84,7 +62,7 @@ describe('linking a wallet', () => {
     account.clock.time += 5 * 60_000;
     await sessionOf(await logIn(account.newWallet(), old));
     account.clock.time += 1;
-    const refreshed = (await (await account.refresh(old.refreshToken)).json()) as Session;
+    const refreshed = await sessionOf(await account.refresh(old.refreshToken));
     const signature = second.signMessageSync((await account.challengeFor(second.address)).message);
     expect(await codeOf(await logIn(second, refreshed, signature))).toBe('login_too_old');
     expect((await sessionOf(await logIn(second, await account.logIn(mine), signature))).userId).toBe(old.userId);
@@ -101,12 +79,8 @@ describe('linking a wallet', () => {
     const [mine, second] = [account.newWallet(), account.newWallet()];
     const session = await account.logIn(mine);
     const signature = second.signMessageSync((await account.challengeFor(second.address)).message);
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('identity-') ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-    expect(await codeOf(await logIn(second, session, signature))).toBe('internal_error');
-    eventStore.append = append;
+    const crashed = await withoutAppendsTo('identity-', account.foundation, () => logIn(second, session, signature));
+    expect(await codeOf(crashed)).toBe('internal_error');
     expect(await codeOf(await logIn(second, undefined, signature))).toBe('challenge_unknown');
     const stranger = await account.logIn(account.newWallet());
     expect(await codeOf(await logIn(second, stranger, signature))).toBe('challenge_unknown');

@@ -1,16 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { appStream } from '../../../schemas/events/app-events.ts';
+import { appStream } from '../../../schemas/events/account/app-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { StateEvent } from '../../../schemas/events/state-events.ts';
-import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
+import type { StateEvent } from '../../../schemas/events/account/state-events.ts';
+import type { ProfileChanges } from '../../../schemas/events/account/user-events.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
-import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
-import { Transactor, type Transacted } from '../../../shared/event-store/transact.ts';
+import type { Transactor, Transacted } from '../../../shared/event-store/transactions/transact.ts';
 import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { openText, sealText } from '../../../shared/keys/sealed-text.ts';
-import { appFold } from '../domain/app.ts';
-import type { Identity } from '../domain/identity.ts';
+import { appFold } from '../../../shared/auth/app.ts';
+import type { Identity } from '../users/domain/identity.ts';
 import {
   denyLogin,
   endExchange,
@@ -19,13 +17,15 @@ import {
   loginStateStream,
   receiveCode,
   redeemIssuedCode,
+  redeemProof,
   startLogin,
   stateKept,
+  stateOf,
   stateUnknown,
   type LoginState,
   type Returning,
-} from '../domain/login-state.ts';
-import type { Redemption } from './logins.ts';
+} from './domain/login-state.ts';
+import { redeem, type Redemption, type Wish } from './redemption.ts';
 
 /** Where somebody goes from here, with this state, to come back with a code. */
 export interface Departure {
@@ -44,20 +44,19 @@ export interface Proven {
 
 type Stored = LoginState | undefined;
 
-/** The logins that go through another site, from the state that each is given to its redemption. */
-@Injectable()
+/** The logins that come back with a state, most of them from another site, from their start to their redemption. */
 export class LoginStates {
   private readonly key: Uint8Array;
 
   constructor(
     private readonly transactor: Transactor,
-    @Inject(MASTER_KEY) masterKey: Uint8Array,
+    masterKey: Uint8Array,
   ) {
     this.key = deriveKey(masterKey, 'login states');
   }
 
   /**
-   * Starts a login.
+   * Starts a login at another site.
    * @param secrets kept for `receive`, encrypted
    * @throws Refusal validation_failed unless the app registered the redirect URI; without one, its first is taken
    */
@@ -66,11 +65,29 @@ export class LoginStates {
     secrets: object,
     metadata: EventMetadata,
   ): Promise<Departure> {
-    const redirectUri = await this.redirectUriOf(start.appId, wanted);
+    return this.begin({ ...start, redirectUri: await this.redirectUriOf(start.appId, wanted) }, secrets, metadata);
+  }
+
+  /** Starts a login that its own page completes. @param secrets kept for `secretsOf`, encrypted */
+  startHere(
+    start: Omit<Departing, 'redirectUri'>,
+    secrets: object,
+    lifeMs: number,
+    metadata: EventMetadata,
+  ): Promise<Departure> {
+    return this.begin({ ...start, redirectUri: start.origin }, secrets, metadata, lifeMs);
+  }
+
+  private async begin(
+    { redirectUri, ...start }: Departing & { redirectUri: string },
+    secrets: object,
+    metadata: EventMetadata,
+    lifeMs?: number,
+  ): Promise<Departure> {
     const state = this.transactor.ids.token(32); // 160 bits
     const sealedSecrets = this.seal(state, JSON.stringify(secrets));
     const started = await this.transact(state, metadata, (stored, nowMs) =>
-      startLogin(stored, nowMs, { ...start, redirectUri, sealedSecrets }),
+      startLogin(stored, nowMs, { ...start, redirectUri, sealedSecrets }, lifeMs),
     );
     return { state, redirectUri, expiresAt: present(started.state).expiresAt };
   }
@@ -90,30 +107,50 @@ export class LoginStates {
       receiveCode(stored, nowMs, returning, codeHash),
     );
     const { exchange, redirectUri, sealedSecrets } = present(received.state);
-    if (!received.appended) return { proven: this.provenBy(state, received) };
+    if (!received.appended) return { proven: await this.redeemed(state, returning, () => [], metadata) };
     if (!exchange) throw new Error('the code that was received is missing');
     return { exchangeId: exchange.eventId, redirectUri, secrets: JSON.parse(this.open(state, sealedSecrets)) };
+  }
+
+  /** Returns what was kept for a login that its own page completes. @throws Refusal state_unknown */
+  async secretsOf(state: string, returning: Returning): Promise<unknown> {
+    const { state: stored } = await this.transactor.load(loginStateStream(state), loginStateFold);
+    const { sealedSecrets } = stateOf(stored, this.transactor.clock.now(), returning);
+    return JSON.parse(this.open(state, sealedSecrets));
+  }
+
+  /** Redeems a state with what its own page brought. @throws Refusal state_unknown */
+  redeemProof(
+    state: string,
+    returning: Returning,
+    { codeHash, identity: { identityId, label } }: { codeHash: string; identity: Identity },
+    metadata: EventMetadata,
+  ): Promise<Proven> {
+    const proof = { codeHash, identityId, sealedLabel: this.seal(state, label) };
+    const use = (stored: Stored, nowMs: number, sessionId: string) =>
+      redeemProof(stored, nowMs, returning, { ...proof, sessionId });
+    return this.redeemed(state, returning, use, metadata);
   }
 
   /** Redeems a state with what the provider said. @throws Refusal state_unknown if another request took the exchange over */
   async redeem(
     state: string,
+    returning: Returning,
     exchangeId: string,
-    proof: { codeHash: string; sessionId: string; identity: Identity; profile: ProfileChanges },
+    { codeHash, identity, profile }: { codeHash: string; identity: Identity; profile: ProfileChanges },
     metadata: EventMetadata,
   ): Promise<Proven> {
-    const { codeHash, sessionId, identity, profile } = proof;
     const { identityId, label } = identity;
     const sealedProfile = Object.keys(profile).length === 0 ? undefined : this.seal(state, JSON.stringify(profile));
     const data = {
       codeHash,
-      sessionId,
       identityId,
       sealedLabel: this.seal(state, label),
       ...(sealedProfile !== undefined && { sealedProfile }),
     };
-    const outcome = { type: 'LoginRedeemed', data } as const;
-    return this.provenBy(state, await this.end(state, exchangeId, outcome, metadata));
+    const use = (stored: Stored, _nowMs: number, sessionId: string) =>
+      endExchange(stored, exchangeId, { type: 'LoginRedeemed', data: { ...data, sessionId } });
+    return this.redeemed(state, returning, use, metadata);
   }
 
   /** Ends an exchange that proved nothing. */
@@ -146,16 +183,10 @@ export class LoginStates {
   }
 
   /** Redeems a state with the code that was issued for it. @throws Refusal state_unknown */
-  async redeemIssued(
-    state: string,
-    returning: Returning,
-    redemption: { codeHash: string; sessionId: string },
-    metadata: EventMetadata,
-  ): Promise<Proven> {
-    const redeemed = await this.transact(state, metadata, (stored, nowMs) =>
-      redeemIssuedCode(stored, nowMs, returning, redemption),
-    );
-    return this.provenBy(state, redeemed);
+  redeemIssued(state: string, returning: Returning, codeHash: string, metadata: EventMetadata): Promise<Proven> {
+    const use = (stored: Stored, nowMs: number, sessionId: string) =>
+      redeemIssuedCode(stored, nowMs, returning, { codeHash, sessionId });
+    return this.redeemed(state, returning, use, metadata);
   }
 
   private transact(
@@ -163,20 +194,30 @@ export class LoginStates {
     metadata: EventMetadata,
     decide: (stored: Stored, nowMs: number) => StateEvent[],
   ): Promise<Transacted<Stored>> {
-    const stream = loginStateStream(state);
-    return this.transactor.transact({ stream, fold: loginStateFold, metadata, keep: stateKept, decide });
+    return this.transactor.transact({ ...storedAt(state, metadata), decide });
   }
 
-  private provenBy(state: string, { state: stored }: Transacted<Stored>): Proven {
-    const { method, linkTo, redemption } = present(stored);
-    if (!redemption) throw stateUnknown();
-    const { sessionId, eventId, identityId, sealedLabel, sealedProfile } = redemption;
+  private async redeemed(
+    state: string,
+    { user }: Returning,
+    use: (stored: Stored, nowMs: number, sessionId: string) => StateEvent[],
+    metadata: EventMetadata,
+  ): Promise<Proven> {
+    const { redemption, state: stored } = await redeem<Stored, StateEvent>(
+      this.transactor,
+      {
+        ...storedAt(state, metadata),
+        use: (before, nowMs, { sessionId }) => use(before, nowMs, sessionId),
+        recorded: (after) => after?.redemption && { ...after.redemption, ...linkOf(after) },
+        used: stateUnknown,
+      },
+      user ? { userId: user.userId, linkTo: user.userId } : {},
+    );
+    const { method, redemption: proof } = present(stored);
+    if (!proof) throw new Error('the state that was redeemed has no proof');
+    const { identityId, sealedLabel, sealedProfile } = proof;
     const profile = sealedProfile === undefined ? {} : (JSON.parse(this.open(state, sealedProfile)) as ProfileChanges);
-    return {
-      profile,
-      identity: { identityId, method, label: this.open(state, sealedLabel) },
-      redemption: { sessionId, eventId, ...(linkTo && { linkTo: linkTo.userId }) },
-    };
+    return { profile, identity: { identityId, method, label: this.open(state, sealedLabel) }, redemption };
   }
 
   private async redirectUriOf(appId: string, wanted: string | undefined): Promise<string> {
@@ -205,6 +246,15 @@ interface Departing {
   /** Set where it links. */
   linkTo?: { userId: string; sessionId: string };
 }
+
+const storedAt = (state: string, metadata: EventMetadata) => ({
+  stream: loginStateStream(state),
+  fold: loginStateFold,
+  metadata,
+  keep: stateKept,
+});
+
+const linkOf = ({ linkTo }: LoginState): Pick<Wish, 'linkTo'> => (linkTo ? { linkTo: linkTo.userId } : {});
 
 const present = (stored: Stored): LoginState => {
   if (!stored) throw new Error('the state is missing');

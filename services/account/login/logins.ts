@@ -1,29 +1,36 @@
-import { identityStream } from '../../../schemas/events/identity-events.ts';
-import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
+import { sessionStream } from '../../../schemas/events/account/session-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { type ProfileChanges, userStream } from '../../../schemas/events/user-events.ts';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { type AssignedAccount, type ProfileChanges, userStream } from '../../../schemas/events/account/user-events.ts';
+import type { Session } from '../../../schemas/http/account/account-routes.ts';
+import type { AppCaller, UserCaller } from '../../../shared/auth/caller.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Transactor, Transacted } from '../../../shared/event-store/transact.ts';
+import type { Transactor, Transacted } from '../../../shared/event-store/transactions/transact.ts';
 import {
   claimIdentity,
   identityFold,
   releaseIdentity,
   type Identity,
   type IdentityHolder,
-} from '../domain/identity.ts';
-import type { SmartAccount } from '../domain/smart-account.ts';
-import { isStarted, sessionFold, startSession } from '../domain/session.ts';
-import { isErased, isVoid, logIn, userFold, userIdFrom, type User } from '../domain/user.ts';
-import type { SessionTokens } from './session-tokens.jose.ts';
-import type { Apps } from './apps.ts';
-import type { SmartAccounts } from './smart-accounts.ts';
+} from '../users/domain/identity.ts';
+import { isStarted, sessionFold, startSession } from '../sessions/domain/session.ts';
+import { isErased, isVoid, logIn, userFold, userIdFrom, type User } from '../users/domain/user.ts';
+import type { SessionTokens } from '../sessions/session-tokens.jose.ts';
+import type { Apps } from '../../../shared/auth/apps.ts';
+import type { Redemption, Wish } from './redemption.ts';
 
 /** How old the login of a session may be that links, unlinks or erases. */
 const RECENT_MS = 5 * 60_000;
 const DEVICE_CHARACTERS_MAX = 200;
+
+/** Who logs in: at which app, and with whose bearer token, if there is one. */
+export type LoginCaller = Pick<AppCaller, 'appId' | 'origin' | 'user'>;
+
+export interface LoginRequest extends LoginCaller {
+  /** The header `user-agent`. */
+  device: string | undefined;
+}
 
 export interface LoggedIn {
   session: Session;
@@ -31,14 +38,8 @@ export interface LoggedIn {
   position: Position;
 }
 
-/** What was recorded when a challenge, password, code or state was used up: who repeats it completes the same login. */
-export interface Redemption {
-  sessionId: string;
-  /** The id of that event. */
-  eventId: string;
-  /** The user to whom the identity is linked; absent of a plain login. */
-  linkTo?: string;
-}
+/** Returns the answer over HTTP to a login. */
+export const loginAnswer = ({ session: body, sessionId, position }: LoggedIn) => ({ body, sessionId, position });
 
 export interface Login {
   identity: Identity;
@@ -52,38 +53,59 @@ export interface Login {
   profile?: ProfileChanges;
   /** What the app said of it. */
   domainId?: number;
-  /** The refusal of a login that was completed before. */
-  used: () => Refusal;
+}
+
+/** Assigns smart accounts to users: they have them from their first login on, and no chain is asked. */
+export interface AccountAssignment {
+  /** Returns the accounts of a user on those chains where the user has none yet. @throws Refusal user_erased */
+  missing: (userId: string, known: readonly AssignedAccount[]) => Promise<AssignedAccount[]>;
 }
 
 /**
- * Completes the logins of all methods. After its redemption a login appends to three streams in this order: identity, user,
- * session. Each append holds what the next step needs, and a repeated step appends nothing. So a repeat completes a login
- * that a crash interrupted; once its session has started, it is refused.
+ * Completes the logins of all methods, by one append to each of four streams:
+ *
+ *     redemption   the challenge, password, code or state is used up      fixes the session's id
+ *         │
+ *         ▼
+ *     identity     claimed for a new user, if nobody holds it             fixes the user's id
+ *         │
+ *         ▼
+ *     user         UserRegistered, SmartAccountAssigned, IdentityLinked,
+ *         │        UserLoggedIn: those that are new
+ *         ▼
+ *     session      SessionStarted                                         a repeat is refused from here on
+ *
+ * Each append holds what the next one needs, and a repeated step appends nothing. So a repeated request completes a login
+ * that a crash interrupted between two of them.
  */
 export class Logins {
   constructor(
     private readonly transactor: Transactor,
     private readonly tokens: SessionTokens,
-    private readonly accounts: SmartAccounts,
+    private readonly accounts: AccountAssignment,
     private readonly apps: Pick<Apps, 'requireTrusted'>,
   ) {}
 
   /**
-   * Returns the user to whom a login is to link one of these identities: that of the bearer token. It is a plain login
-   * without one, and if the identity is that user's already.
+   * Returns what a login with one of these identities wants: with a bearer token, to link the identity to that user. It is a
+   * plain login without a token, and if the identity is that user's already.
    * @param identities those that the login may prove; none where it is not known yet
    * @throws Refusal forbidden, login_too_old
    */
-  async linkTarget(user: UserCaller | undefined, identities: readonly Identity[]): Promise<string | undefined> {
-    if (!user) return undefined;
-    for (const identity of identities) {
-      const { identityId } = await this.asHeld(identity);
-      const holder = await this.holderOf(identityId);
-      if (holder.userId === user.userId && !(await this.isVoid(identityId, holder))) return undefined;
+  async wish(user: UserCaller | undefined, identities: readonly Identity[]): Promise<Wish> {
+    if (!user) return {};
+    const { userId } = user;
+    for (const { identityId } of identities) {
+      if ((await this.userOf(identityId)) === userId) return { userId };
     }
     await this.requireMayChangeLogins(user);
-    return user.userId;
+    return { userId, linkTo: userId };
+  }
+
+  /** Returns the user whom an identity logs in; `undefined` if nobody has it, or it was given up. */
+  async userOf(identityId: string): Promise<string | undefined> {
+    const holder = await this.holderOf(identityId);
+    return holder.userId === undefined || (await this.isVoid(identityId, holder)) ? undefined : holder.userId;
   }
 
   /** To link, unlink and erase. @throws Refusal forbidden; login_too_old: a refresh is no login */
@@ -99,12 +121,11 @@ export class Logins {
     if (user) await this.apps.requireTrusted(user.appId);
   }
 
-  /** @throws Refusal identity_taken, user_erased, session_revoked, and `used` */
+  /** @throws Refusal identity_taken, user_erased, session_revoked, and `used` of the redemption */
   async complete(login: Login, appMetadata: EventMetadata): Promise<LoggedIn> {
-    const { redemption, appId, device, used } = login;
+    const { identity, redemption, appId, device } = login;
     const { sessionId } = redemption;
-    const identity = await this.asHeld(login.identity);
-    const { userId, user } = await this.enter({ ...login, identity }, appMetadata);
+    const { userId, user } = await this.enter(login, appMetadata);
     const recorded = user.state.logins.find((one) => one.sessionId === sessionId);
     if (!recorded) throw new Error('the recorded login is missing from the user');
     const start = {
@@ -121,7 +142,7 @@ export class Logins {
       stream: sessionStream(sessionId),
       fold: sessionFold,
       metadata: { ...byUser(appMetadata, userId, sessionId), causationId: recorded.eventId },
-      decide: (state) => startSession(state, start, used),
+      decide: (state) => startSession(state, start, redemption.used),
     });
     if (!isStarted(session)) throw new Error('the session that was started is missing');
     return { session: await this.tokens.issue(session), sessionId, position };
@@ -160,7 +181,7 @@ export class Logins {
   }
 
   /** Returns the accounts that a user has not been assigned yet. */
-  private async missingAccounts(userId: string): Promise<SmartAccount[]> {
+  private async missingAccounts(userId: string): Promise<AssignedAccount[]> {
     const { state: user } = await this.transactor.load(userStream(userId), userFold);
     return isErased(user) ? [] : this.accounts.missing(userId, user.entity?.smartAccounts ?? []);
   }
@@ -180,13 +201,6 @@ export class Logins {
       decide: (holder) => claimIdentity(holder, { ...identity, userId }),
     });
     return { userId: state.userId ?? userId, claim: state.claims };
-  }
-
-  /** Returns the identity under its former id where somebody holds it by that one. */
-  private async asHeld(identity: Identity): Promise<Identity> {
-    const { identityId, formerId } = identity;
-    if (formerId === undefined || (await this.holderOf(identityId)).userId !== undefined) return identity;
-    return (await this.holderOf(formerId)).userId === undefined ? identity : { ...identity, identityId: formerId };
   }
 
   private async holderOf(identityId: string): Promise<IdentityHolder> {

@@ -1,23 +1,17 @@
-import { identityStream } from '../../schemas/events/identity-events.ts';
-import { userStream } from '../../schemas/events/user-events.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
+import { userStream } from '../../../schemas/events/account/user-events.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { requestedPassword } from '../../schemas/http/one-time-password-routes.ts';
-import { anEvent } from '../../shared/testing/event-builder.ts';
-import { eventually } from '../../shared/testing/eventually.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { requestedPassword } from '../../../schemas/http/account/one-time-password-routes.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../shared/testing/without-appends-to.ts';
 import { oneTimePasswordStream } from './domain/one-time-password.ts';
-import { PasswordHashes } from './edge/password-hashes.ts';
-import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
-import {
-  bearer,
-  codeOf,
-  emailCalls,
-  mailTo,
-  newestPassword,
-  sessionOf,
-  someone,
-  wrong,
-} from './testing/one-time-passwords.ts';
+import { PasswordHashes } from './password-hashes.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { emailCalls, mailTo, newestPassword, someone, wrong } from '../testing/one-time-passwords.ts';
+import { bearer, sessionOf } from '../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const MINUTE = 60_000;
@@ -63,7 +57,7 @@ describe('a one-time password', () => {
     const password = await calls.requested(email);
     const guesses = Array.from({ length: 200 }, (_, at) => calls.verify(email, wrong(password, at + 1)));
     for (const answer of await Promise.all(guesses)) expect(await codeOf(answer)).toBe('otp_invalid');
-    expect(await calls.typesOf(oneTimePasswordStream(calls.identityIdOf(email)))).toEqual([
+    expect(await account.typesOf(oneTimePasswordStream(calls.identityIdOf(email)))).toEqual([
       'OtpIssued',
       ...Array<string>(5).fill('OtpGuessed'),
     ]);
@@ -82,7 +76,7 @@ describe('a one-time password', () => {
     const guesses = Array.from({ length: 4 }, (_, at) => withToken(wrong(password, at + 30)));
     for (const answer of await Promise.all(guesses)) expect(await codeOf(answer)).toBe('otp_invalid');
     await sessionOf(await withToken(password));
-    const types = await calls.typesOf(oneTimePasswordStream(calls.identityIdOf(email)));
+    const types = await account.typesOf(oneTimePasswordStream(calls.identityIdOf(email)));
     expect(types.filter((type) => type === 'OtpGuessed')).toHaveLength(10);
     expect(await codeOf(await withToken(password))).toBe('otp_invalid');
   });
@@ -170,20 +164,16 @@ describe('a one-time password', () => {
   it('completes a login that a crash interrupted, and that one only', async () => {
     const email = someone();
     const password = await calls.requested(email);
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
+    const verify = () => calls.verify(email, password);
     for (const interrupted of ['identity-', 'user-', 'session-']) {
-      eventStore.append = (stream, ...rest) =>
-        stream.startsWith(interrupted) ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-      expect(await codeOf(await calls.verify(email, password))).toBe('internal_error');
+      expect(await codeOf(await withoutAppendsTo(interrupted, account.foundation, verify))).toBe('internal_error');
     }
-    eventStore.append = append;
-    const { userId } = await sessionOf(await calls.verify(email, password));
-    expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
-    const types = await calls.typesOf(oneTimePasswordStream(calls.identityIdOf(email)));
+    const { userId } = await sessionOf(await verify());
+    expect(await codeOf(await verify())).toBe('otp_invalid');
+    const types = await account.typesOf(oneTimePasswordStream(calls.identityIdOf(email)));
     expect(types.filter((type) => type === 'OtpVerified')).toHaveLength(1);
-    expect(await calls.typesOf(userStream(userId))).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
-    expect(await calls.typesOf(identityStream(calls.identityIdOf(email)))).toEqual(['IdentityClaimed']);
+    expect(await account.typesOf(userStream(userId))).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+    expect(await account.typesOf(identityStream(calls.identityIdOf(email)))).toEqual(['IdentityClaimed']);
   });
 
   it('counts a guess although a crash kept it from being evaluated', async () => {

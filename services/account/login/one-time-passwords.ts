@@ -1,13 +1,13 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { OtpEvent } from '../../../schemas/events/otp-events.ts';
-import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
-import type { RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
+import type { OtpEvent } from '../../../schemas/events/account/otp-events.ts';
+import type { ProfileChanges } from '../../../schemas/events/account/user-events.ts';
+import type { RequestedPassword } from '../../../schemas/http/account/one-time-password-routes.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
-import type { RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
+import type { RateLimitStatus } from '../../../shared/edge/limits/rate-limits.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Transacted, Transactor } from '../../../shared/event-store/transact.ts';
-import { writeAddress, type WrittenAddress } from '../domain/email-address.ts';
+import type { Transacted, Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { writeAddress, type WrittenAddress } from './domain/email-address.ts';
 import {
   deliveryOf,
   guessOneTimePassword,
@@ -25,11 +25,11 @@ import {
   type OneTimePassword,
   type OneTimePasswords,
   type RequestLimit,
-} from '../domain/one-time-password.ts';
-import { sessionIdFrom } from '../domain/session.ts';
+} from './domain/one-time-password.ts';
 import type { IdentityIds } from './identity-ids.ts';
-import type { LoggedIn, Logins, Redemption } from './logins.ts';
+import type { LoggedIn, Logins } from './logins.ts';
 import { newOneTimePassword, type PasswordHashes } from './password-hashes.ts';
+import { redeem, type Wish } from './redemption.ts';
 import { refuseAtIntervals } from './refuse-at-intervals.ts';
 
 /** Longer than a guess takes that is stored and evaluated. */
@@ -104,14 +104,15 @@ export class OneTimePasswordLogins {
     const passwordHash = await this.hashes.hash(otpId, password);
     const { before, state, position } = await this.transact(stream, metadata, (current, nowMs) => {
       show(current);
-      return issueOneTimePassword(current, nowMs, { otpId, appId, passwordHash, capitals: address.capitals, limits });
+      const request = { otpId, appId, passwordHash, capitals: address.capitals };
+      return issueOneTimePassword(current, nowMs, { ...request, limits, all });
     });
     const issued = newestAt(state, appId);
     if (!issued) throw new Error('the one-time password that was issued is missing');
     return {
       password,
       to: writeAddress({ ...address, capitals: issued.capitals }),
-      delivery: deliveryOf(before, clock.now(), { appId, limit: all }),
+      delivery: issued.isSent === false ? 'none' : deliveryOf(before, clock.now(), { appId, limit: all }),
       notSent: async () => {
         await this.transact(stream, metadata, (current) => withoutMessage(current, otpId));
       },
@@ -140,11 +141,11 @@ export class OneTimePasswordLogins {
     const identityId = this.identityIds.keyedIdentity(method, address.text);
     const stream = oneTimePasswordStream(identityId);
     const unlabelled = { identityId, method, label: address.text };
-    const linkTo = await this.logins.linkTarget(user, [unlabelled]);
+    const wish = await this.logins.wish(user, [unlabelled]);
     const guessed = await refuseAtIntervals(REFUSED_EVERY_MS, () => this.guess(stream, appId, guess, metadata));
-    const redemption = await this.redeem(stream, { otpId: guessed.otpId, linkTo }, metadata);
+    const { redemption } = await this.redeem(stream, guessed.otpId, wish, metadata);
     const identity = { ...unlabelled, label: writeAddress({ ...address, capitals: guessed.capitals }) };
-    const login = { identity, redemption, appId, device, used: wrongPassword, ...(profile && { profile }) };
+    const login = { identity, redemption, appId, device, ...(profile && { profile }) };
     return this.logins.complete(login, metadata);
   }
 
@@ -165,20 +166,17 @@ export class OneTimePasswordLogins {
     return guessed;
   }
 
-  /** Returns the redemption: the first one, where the password was redeemed before. */
-  private async redeem(
-    stream: string,
-    { otpId, linkTo }: { otpId: string; linkTo: string | undefined },
-    metadata: EventMetadata,
-  ): Promise<Redemption> {
-    const sessionId = sessionIdFrom(this.transactor.ids.token(26));
-    const { state } = await this.transact(stream, metadata, (current) =>
-      verifyOneTimePassword(current, { otpId, sessionId, ...(linkTo !== undefined && { linkTo }) }),
+  private redeem(stream: string, otpId: string, wish: Wish, metadata: EventMetadata) {
+    return redeem(
+      this.transactor,
+      {
+        ...passwordsOf(stream, metadata),
+        use: (state, _nowMs, session) => verifyOneTimePassword(state, { otpId, ...session }),
+        recorded: ({ passwords }) => passwords.find((one) => one.otpId === otpId)?.redemption,
+        used: wrongPassword,
+      },
+      wish,
     );
-    const redemption = state.passwords.find((one) => one.otpId === otpId)?.redemption;
-    if (!redemption) throw new Error('the one-time password that was redeemed is missing');
-    if (redemption.linkTo !== linkTo) throw wrongPassword();
-    return redemption;
   }
 
   private transact(
@@ -186,13 +184,7 @@ export class OneTimePasswordLogins {
     metadata: EventMetadata,
     decide: (state: OneTimePasswords, nowMs: number) => OtpEvent[],
   ): Promise<Transacted<OneTimePasswords>> {
-    return this.transactor.transact({
-      stream,
-      fold: oneTimePasswordFold,
-      metadata,
-      keep: oneTimePasswordsKept,
-      decide,
-    });
+    return this.transactor.transact({ ...passwordsOf(stream, metadata), decide });
   }
 
   /** Of the limit at an app that another request has to wait for longest. */
@@ -210,3 +202,10 @@ export class OneTimePasswordLogins {
       }))[0];
   }
 }
+
+const passwordsOf = (stream: string, metadata: EventMetadata) => ({
+  stream,
+  fold: oneTimePasswordFold,
+  metadata,
+  keep: oneTimePasswordsKept,
+});

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { encodeToken } from '../../../shared/primitives/ids.ts';
-import { Semaphore } from '../../../shared/primitives/semaphore.ts';
+import { Semaphore } from '../../../shared/primitives/waiting/semaphore.ts';
 
 export interface PasswordCost {
   memoryKib: number;

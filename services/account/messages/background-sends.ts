@@ -1,42 +1,45 @@
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
 import { SenderRefused } from './sender-refused.ts';
 import { Undeliverable } from './undeliverable.ts';
 
-/** More than a server takes in the seconds that a message may need. */
+/** More than a server accepts in the seconds that a message may take. */
 const UNDER_WAY_MAX = 1_000;
-/** How long nobody is told any more that a message is sent, after the server took none. */
+/** After the server accepted nothing, requests to send are refused for this long. */
 const DOWN_MS = 10_000;
-/** In a row, to as many recipients: a server may take nothing for one of them. */
+/** Consecutive failures, each for another recipient: a server may refuse everything for one of them. */
 const FAILURES_MAX = 3;
-/** A code is of no use much later. */
+/** A code is useless much later. */
 const WAIT_MAX_MS = 60_000;
 
 interface Message {
   /** Takes some seconds at most. */
   send: () => Promise<void>;
-  /** Called when no server took it. */
+  /** Called if no server accepted the message. */
   notSent: () => Promise<void>;
 }
 
 /**
- * Sends messages whose recipient may or may not be known to the server. Nobody waits for them, because the time would tell.
+ * Sends messages in the background. The request is not kept waiting, because the time of the answer would reveal
+ * whether the server knows the recipient.
  */
 export class BackgroundSends {
   private readonly underWay = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
-  /** Whose messages failed since the server last answered for a recipient. */
+  /** Recipients whose messages failed since the server last answered for a recipient. */
   private readonly failed = new Set<string>();
   private downUntil = -Infinity;
 
-  /** @param report is given what kept a message from being sent */
+  /** @param report receives the error that kept a message from being sent */
   constructor(
     private readonly clock: Clock,
     private readonly report: (error: unknown) => void,
   ) {}
 
-  /** @throws Refusal dependency_unavailable when the server took nothing just now, or too much waits for it */
+  /**
+   * @throws Refusal dependency_unavailable if the server accepted nothing recently, or too many messages are waiting
+   */
   requireServer(): void {
     const isFull = this.underWay.size >= UNDER_WAY_MAX;
     if (isFull || this.clock.elapsed() < this.downUntil) {
@@ -54,7 +57,7 @@ export class BackgroundSends {
     this.underWay.add(sent);
   }
 
-  /** The service stops: returns when all of them are sent, or given up. */
+  /** Called when the service stops. Returns when all messages are sent, or given up. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.underWay);

@@ -1,14 +1,14 @@
-import { MESSENGER_PATH, type DevelopmentMessage } from '../../../schemas/http/development-mailbox.ts';
+import { MESSENGER_PATH, type DevelopmentMessage } from '../../../schemas/http/account/development-mailbox.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
-import { htmlOf } from '../../../shared/primitives/html-text.ts';
+import { htmlOf } from '../../../shared/primitives/text/html-text.ts';
 import type { Mailer, MailMessage } from './mailer.ts';
 import type { Messenger, MessengerMessage } from './messenger.ts';
 
 /** More than anybody looks at. */
 const MESSAGES_MAX = 200;
 
-/** Keeps what a development start would have sent, for a page that shows it. */
+/** Keeps the messages of a development start, which sends none, for a page that shows them. */
 export class DevelopmentMailbox {
   /** Newest first. */
   readonly messages: DevelopmentMessage[] = [];
@@ -37,7 +37,7 @@ export class DevelopmentMailbox {
   }
 }
 
-/** The button as a link: of a message that no messenger shows. */
+/** Renders the button as a link, because no messenger shows this message. */
 const whole = ({ text, button }: MessengerMessage): Pick<MailMessage, 'text' | 'html'> => {
   if (!button) return { text, html: `<p>${htmlOf(text)}</p>` };
   const { label, url } = button;

@@ -1,24 +1,24 @@
 import nodemailer from 'nodemailer';
 import { unavailable } from '../../../shared/errors/refusal.ts';
-import { Semaphore } from '../../../shared/primitives/semaphore.ts';
+import { Semaphore } from '../../../shared/primitives/waiting/semaphore.ts';
 import type { Mailer, MailMessage } from './mailer.ts';
 import { Undeliverable } from './undeliverable.ts';
 
-/** Less than a request has, whatever the server waits for. */
+/** Less than the time of a request, whatever the server waits for. */
 const SENT_WITHIN_MS = 3_500;
-/** Mail servers refuse who opens many. */
+/** Mail servers refuse clients with many connections. */
 const CONNECTIONS_MAX = 10;
 
 export interface MailServer {
-  /** smtp://user:password@host:port, or smtps: where TLS comes first. */
+  /** smtp://user:password@host:port, or smtps: if TLS comes first. */
   url: string;
-  /** An address, with or without a name before it. */
+  /** An address, optionally with a name before it. */
   from: string;
-  /** Whether a server is refused that offers no TLS. */
+  /** Whether to refuse a server that offers no TLS. */
   requireTls: boolean;
 }
 
-/** Sends each message on a connection of its own to a mail server. */
+/** Sends each message on its own connection to a mail server. */
 export class SmtpMailer implements Mailer {
   private readonly transport: ReturnType<typeof createTransport>;
   private readonly connections = new Semaphore(CONNECTIONS_MAX);
@@ -41,7 +41,7 @@ export class SmtpMailer implements Mailer {
     }
   }
 
-  /** Once more where the connection failed, or where the server says that it may take the message later. */
+  /** Retries once if the connection failed, or the server says that it may accept the message later. */
   private async sendTwice(message: MailMessage, signal: AbortSignal): Promise<void> {
     try {
       await this.sendOnce(message, signal);
@@ -52,7 +52,7 @@ export class SmtpMailer implements Mailer {
   }
 
   private async sendOnce({ to, ...message }: MailMessage, signal: AbortSignal): Promise<void> {
-    // As an object the address is one recipient, whatever it holds; as text it would be read as a list.
+    // An address in an object is one recipient, whatever it contains; as text it would be parsed as a list.
     await this.transport.sendMail({
       ...message,
       from: this.server.from,

@@ -1,5 +1,5 @@
 export interface MailMessage {
-  /** One address, which `emailAddress` of the contracts accepts. */
+  /** One address, in the form that `emailAddress` of the contracts accepts. */
   to: string;
   subject: string;
   text: string;
@@ -8,11 +8,11 @@ export interface MailMessage {
 
 export interface Mailer {
   /**
-   * Returns when the mail server has taken the message, within some seconds.
+   * Returns when the mail server has accepted the message, within some seconds.
    * @throws Undeliverable, and Refusal `dependency_unavailable`
    */
   send(message: MailMessage): Promise<void>;
 }
 
-/** Bound to `null` where no mail server is set up. */
+/** Bound to `null` if no mail server is configured. */
 export const MAILER = Symbol('Mailer');

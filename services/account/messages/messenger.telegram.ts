@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MESSENGER_ID } from '../../../schemas/http/one-time-password-routes.ts';
+import { MESSENGER_ID } from '../../../schemas/http/account/one-time-password-routes.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import { nodeErrorCode } from '../../../shared/errors/node-error-code.ts';
 import { isLoopback } from '../../../shared/primitives/loopback.ts';
@@ -15,14 +15,14 @@ const answerSchema = z.object({
 });
 
 export interface TelegramBot {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   apiUrl: string;
   token: string;
   /** Without `@`. */
   name: string;
 }
 
-/** Telegram's Bot API. The token is part of its URLs, so no error of a request is passed on as it is. */
+/** Telegram's Bot API. Its URLs contain the token, so no error of a request is passed on unchanged. */
 export class TelegramMessenger implements Messenger {
   constructor(private readonly bot: TelegramBot) {}
 
@@ -35,7 +35,7 @@ export class TelegramMessenger implements Messenger {
     const { status, body } = await this.call('sendMessage', {
       chat_id: messengerId,
       ...textAndButton(message),
-      // A preview would open the link in the name of nobody.
+      // For a preview, the messenger itself would open the link.
       link_preview_options: { is_disabled: true },
     });
     if (!body.ok) throw refusalOf(status, body);
@@ -47,7 +47,7 @@ export class TelegramMessenger implements Messenger {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(parameters),
-        // The token goes to nobody else.
+        // The token must not be sent to any other server.
         redirect: 'error',
         signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
       });
@@ -59,7 +59,7 @@ export class TelegramMessenger implements Messenger {
   }
 }
 
-/** Buttons with other URLs are refused by the Bot API. */
+/** The Bot API refuses buttons with other URLs. */
 const takesButton = (url: string): boolean => {
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' && !isLoopback(hostname);
@@ -71,10 +71,10 @@ const textAndButton = ({ text, button }: MessengerMessage): object => {
   return { text, reply_markup: { inline_keyboard: [[{ text: button.label, url: button.url }]] } };
 };
 
-/** Descriptions may quote what was sent, such as a button's URL, so they are not passed on. */
+/** Descriptions may quote the request, such as a button's URL, so they are not passed on. */
 const refusalOf = (status: number, { parameters }: z.infer<typeof answerSchema>): Error => {
   const { retry_after: retryAfter } = parameters;
-  // Each chat has a limit of its own.
+  // Each chat has its own limit.
   if (status === 429) {
     return new Refusal('rate_limited', 'the messenger takes no more messages for this chat now', {
       retryAfter: retryAfter ?? 1,
@@ -89,7 +89,7 @@ const refusalOf = (status: number, { parameters }: z.infer<typeof answerSchema>)
   return unavailable('the messenger does not take the message', new Error(String(status)));
 };
 
-/** The code of a failed connection, or else the kind of the error: never its message, which may hold the URL. */
+/** The code of a failed connection, or else the kind of the error: never its message, which may contain the URL. */
 const reasonOf = (error: unknown): string => {
   const { name, cause } = error as { name?: string; cause?: unknown };
   return nodeErrorCode(cause) ?? name ?? 'unknown';

@@ -1,20 +1,24 @@
+import { Refusal } from '../../../shared/errors/refusal.ts';
+
 export interface MessengerMessage {
   text: string;
-  /** Below the text; where the messenger takes no button with this URL, the URL is put into the text. */
+  /** Shown below the text. If the messenger refuses a button with this URL, the URL is appended to the text. */
   button?: { label: string; url: string };
 }
 
-/** Speaks as the bot of this service to users of the messenger. */
+/** Sends messages as this service's bot to users of the messenger. */
 export interface Messenger {
-  /** Returns the link that opens the bot and gives it `/start <state>`. */
+  /** Returns the link that opens the bot and sends it `/start <state>`. */
   deepLink(state: string): string;
   /**
-   * Returns when the messenger has taken the message, within some seconds.
+   * Returns when the messenger has accepted the message, within some seconds.
    * @throws Undeliverable, SenderRefused, and Refusal: `rate_limited` for this chat, with `retryAfter`, or
    * `dependency_unavailable`
    */
   send(messengerId: string, message: MessengerMessage): Promise<void>;
 }
 
-/** Bound to `null` where no bot is set up. */
+/** Bound to `null` if no bot is configured. */
 export const MESSENGER = Symbol('Messenger');
+
+export const noBot = (): Refusal => new Refusal('provider_not_found', 'no bot is set up here');

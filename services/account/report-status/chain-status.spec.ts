@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { executorStream } from '../../../schemas/events/executor-events.ts';
+import { executorStream } from '../../../schemas/events/onchain/executor-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import type { AccountStatus } from '../../../schemas/http/account/account-routes.ts';
+import { MemoryChain } from '../../../shared/testing/chain/chain-reader.memory.ts';
 import { anEvent, storedEvent } from '../../../shared/testing/event-builder.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../../../shared/testing/chain/json-rpc-node.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { reservationsModel } from '../../../shared/read-models/reservations.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
+import { reservationsModel } from '../../../shared/read-models/onchain/reservations.ts';
+import { transactionsModel } from '../../../shared/read-models/onchain/transactions.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();

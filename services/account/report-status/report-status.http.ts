@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { accountRoutes, type AccountStatus } from '../../../schemas/http/account-routes.ts';
-import { Implements } from '../../../shared/edge/implements.ts';
+import { accountRoutes } from '../../../schemas/http/account/account-routes.ts';
+import { Implements } from '../../../shared/edge/requests/implements.ts';
 import { ReportStatus } from './report-status.handler.ts';
 
 @Controller()
@@ -9,7 +9,7 @@ export class ReportStatusHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(accountRoutes.status)
-  status(): Promise<AccountStatus> {
+  status() {
     return this.queries.execute(new ReportStatus());
   }
 }

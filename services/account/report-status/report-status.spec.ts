@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
-import { messageBusReport, reportedMessageBus } from '../../../shared/host/message-bus-report.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { messageBusReport, reportedMessageBus } from '../../../shared/host/health/message-bus-report.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import { allTopics } from '../../../schemas/topics.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { chainsModel } from '../../../shared/read-models/event-catcher/chains.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
@@ -43,7 +43,7 @@ describe('the status of the account service', () => {
       name: 'Annals',
       version,
       status: 'degraded',
-      loginMethods: ['wallet', 'messenger', 'email', 'oauth-b'],
+      loginMethods: ['wallet', 'messenger', 'email', 'oauth-b', 'passkey'],
       chains: [
         { chainId: 10, ...CONTRACTS, ...UNPREPARED, headBlock: null },
         { chainId: 2484, ...CONTRACTS, ...UNPREPARED, headBlock: 70 },
@@ -57,14 +57,13 @@ describe('the status of the account service', () => {
     const status = async () => (await account.ask('/universal-account')).json();
     const messageBus = new MemoryMessageBus();
     await messageBus.createTopics(allTopics);
-    const offsets = messageBus.offsets.bind(messageBus);
-    messageBus.offsets = () => Promise.reject(new Error('down'));
+    const offsets = jest.spyOn(messageBus, 'offsets').mockRejectedValue(new Error('down'));
     const relay = messageBusReport({ ...account.foundation, messageBus });
     relay.start();
     const told = (state: string) => async () => (await reportedMessageBus(readStore)) === state;
     await eventually(told('down'), 3_000, 'the relay must tell that the bus is down');
     expect(await status()).toMatchObject({ status: 'degraded', dependencies: { messageBus: 'down' } });
-    messageBus.offsets = offsets;
+    offsets.mockRestore();
     await eventually(told('up'), 3_000, 'the relay must tell that the bus is up');
     expect(await status()).toMatchObject({ dependencies: { messageBus: 'up' } });
     await relay.stop();
@@ -72,18 +71,15 @@ describe('the status of the account service', () => {
 
   it('is answered within 2 s when a store hangs or fails', async () => {
     const { eventStore, readStore } = account.foundation;
-    const head = eventStore.head.bind(eventStore);
-    const position = readStore.position.bind(readStore);
-    eventStore.head = () => new Promise(() => undefined);
-    readStore.position = () => Promise.reject(new Error('down'));
+    const head = jest.spyOn(eventStore, 'head').mockReturnValue(new Promise(() => undefined));
+    const position = jest.spyOn(readStore, 'position').mockRejectedValue(new Error('down'));
     const passedMs = startStopwatch();
     const status = await (await account.ask('/universal-account')).json();
     expect(passedMs()).toBeLessThan(2_000);
     expect(status).toMatchObject({ status: 'degraded', dependencies: { eventStore: 'down', readStore: 'down' } });
     expect((await account.ask('/health/ready')).status).toBe(503);
     expect((await account.ask('/health/live')).status).toBe(200);
-    eventStore.head = head;
-    readStore.position = position;
+    for (const broken of [head, position]) broken.mockRestore();
     const isReady = async () => (await account.ask('/health/ready')).status === 200;
     await eventually(isReady, 3_000, 'it must be ready again');
   });

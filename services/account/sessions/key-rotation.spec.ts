@@ -1,9 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose';
-import type { Session } from '../../schemas/http/account-routes.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { rotateSigningKeys, signingKeyStore } from './key-administration.ts';
-import { startAccountUnderTest } from './testing/account-under-test.ethers.ts';
+import type { Session } from '../../../schemas/http/account/account-routes.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { rotateSigningKeys, signingKeyStore } from '../key-administration.ts';
+import { startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { bearer, sessionOf } from '../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const SECOND = 1_000;
@@ -27,16 +28,12 @@ it('a rotation under load refuses no login, refresh or request, and no token at 
     await jwtVerify(accessToken, fetched.keys, { issuer: service.url, currentDate: new Date(clock.time) });
   };
   const kidOf = ({ accessToken }: Session) => decodeProtectedHeader(accessToken).kid;
-  const use = async ({ accessToken, userId }: Session) => {
-    const headers = { authorization: `Bearer ${accessToken}` };
-    const answer = await account.ask(`/user/${userId}/profile`, { method: 'POST', headers, body: {} });
+  const use = async (session: Session) => {
+    const headers = bearer(session);
+    const answer = await account.ask(`/user/${session.userId}/profile`, { method: 'POST', headers, body: {} });
     expect(answer.status).toBe(200);
   };
-  const refresh = async ({ refreshToken }: Session) => {
-    const answer = await account.refresh(refreshToken);
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
-  };
+  const refresh = async ({ refreshToken }: Session) => sessionOf(await account.refresh(refreshToken));
   const wallet = account.newWallet();
   const old = await account.logIn(wallet);
   let busy = old;

@@ -1,12 +1,12 @@
-import { userEvents, userStream } from '../../../schemas/events/user-events.ts';
+import { userEvents, userStream } from '../../../schemas/events/account/user-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { sessionStream, type SessionEndReason } from '../../../schemas/events/session-events.ts';
+import { sessionStream, type SessionEndReason } from '../../../schemas/events/account/session-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { endSession, isStarted, SESSION_LIFE_MS, sessionFold } from '../domain/session.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { endSession, isStarted, SESSION_LIFE_MS, sessionFold } from './domain/session.ts';
 
-/** How far the clocks of two processes may be apart. */
+/** Maximum difference between the clocks of two processes. */
 const CLOCKS_MS = 3_600_000;
 const PAGE_EVENTS = 200;
 const ENDED_AT_ONCE = 20;
@@ -14,7 +14,7 @@ const ENDED_AT_ONCE = 20;
 interface Begun {
   sessionId: string;
   identityId: string;
-  /** Of the event of the login. */
+  /** Position of the login's event. */
   position: Position;
 }
 
@@ -23,13 +23,13 @@ interface SessionEnd {
   reason: SessionEndReason;
 }
 
-/** Ends sessions of a user. A repeat ends those that are left. */
+/** Ends sessions of a user. A repeated call ends those that are left. */
 export class SessionEnder {
   constructor(private readonly transactor: Transactor) {}
 
   /**
-   * @param onlyOf the app of which it must be
-   * @throws Refusal session_not_found if the user has no such session; forbidden if it is another app's
+   * @param onlyOf the app to which the session must belong
+   * @throws Refusal session_not_found if the user has no such session; forbidden if it belongs to another app
    */
   endOwn(
     sessionId: string,
@@ -45,9 +45,9 @@ export class SessionEnder {
   }
 
   /**
-   * Ends those sessions of the user that are meant, also one whose login is in flight: a login is in the stream of its user
-   * before its session starts, so that is where they are found, and not in a read model, which may lag. An erasure ends
-   * expired sessions too: read models drop the user agent of a session when it is revoked.
+   * Ends the selected sessions of the user, including one whose login is in flight. They are found in the user's
+   * stream, which has a login before its session starts, and not in a read model, which may lag. An erasure also ends
+   * expired sessions: read models drop the user agent of a session when it is revoked.
    */
   async endAll(end: SessionEnd, metadata: EventMetadata, isMeant: (begun: Begun) => boolean): Promise<Position> {
     const { store, clock } = this.transactor;
@@ -88,7 +88,7 @@ export class SessionEnder {
   }
 }
 
-/** The logins in a user's stream, newest first, back to a time. */
+/** Yields the logins in a user's stream, newest first, back to a time. */
 async function* loginsSince(
   store: Pick<EventStore, 'read'>,
   stream: string,

@@ -1,14 +1,12 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { errors, SignJWT, type JWTPayload } from 'jose';
-import type { Session as SessionAnswer } from '../../../schemas/http/account-routes.ts';
-import type { AppToken } from '../../../schemas/http/session-routes.ts';
+import type { Session as SessionAnswer } from '../../../schemas/http/account/account-routes.ts';
+import type { AppToken } from '../../../schemas/http/account/session-routes.ts';
 import type { ServerKey } from '../../../shared/auth/app-ends.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { TOKEN_AUDIENCE, verifyToken, type TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
-import { CLOCK, TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { SESSION_IDLE_MS, SESSION_LIFE_MS, type Session } from '../domain/session.ts';
-import { SigningKeys } from './signing-keys.ts';
+import { SESSION_IDLE_MS, SESSION_LIFE_MS, type Session } from './domain/session.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 const ACCESS_SECONDS = 10 * 60;
 
@@ -16,12 +14,11 @@ const ACCESS = 'at+jwt';
 const REFRESH = 'rt+jwt';
 
 /** Signs and verifies the tokens of sessions. Tokens that are issued again for the same state have the same claims. */
-@Injectable()
 export class SessionTokens {
   constructor(
     private readonly keys: SigningKeys,
-    @Inject(TOKEN_ISSUER) private readonly issuer: TokenIssuer,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly issuer: TokenIssuer,
+    private readonly clock: Clock,
   ) {}
 
   async issue(session: Session): Promise<SessionAnswer> {
@@ -44,7 +41,7 @@ export class SessionTokens {
     };
   }
 
-  /** The token of an app itself, which ends with the server key that signed for it. */
+  /** Issues the token of an app itself, which is revoked with the server key that signed for it. */
   async issueForApp({ appId, signer }: ServerKey, tokenId: string): Promise<AppToken> {
     const iat = Math.floor(this.clock.now() / 1_000);
     const exp = iat + ACCESS_SECONDS;
@@ -72,7 +69,7 @@ export class SessionTokens {
   }
 }
 
-/** `client_id` is the name that RFC 9068 gives it. */
+/** `client_id` is RFC 9068's name for the app. */
 const clientOf = (appId: string) => ({ client_id: appId, app: appId });
 
 /** Verifies tokens with this service's own keys, without a request to itself. */

@@ -1,17 +1,17 @@
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { PublicKeys } from '../../../schemas/http/account-routes.ts';
+import type { PublicKeys } from '../../../schemas/http/account/account-routes.ts';
 import { coordinates } from '../../../shared/keys/public-jwk.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
-import { withinDeadline } from '../../../shared/primitives/within-deadline.ts';
-import { publishedKeysAt, signingKeyAt } from '../domain/signing-schedule.ts';
+import { withinDeadline } from '../../../shared/primitives/waiting/within-deadline.ts';
+import { publishedKeysAt, signingKeyAt } from './domain/signing-schedule.ts';
 
-/** So that every process knows a new key within 2 s. */
+/** Poll interval, so that every process knows a new key within 2 s. */
 const READ_AGAIN_MS = 1_000;
 const READ_WITHIN_MS = 500;
 
-/** ES256. */
+/** A key for ES256. */
 export interface SigningKey {
   kid: string;
   privateKey: KeyObject;
@@ -20,16 +20,19 @@ export interface SigningKey {
   createdAt: number;
 }
 
-/** Where the keys are, for all account processes. */
+/** Stores the keys for all account processes. */
 export interface SigningKeyStore {
-  /** Returns them in the order of creation; the first time that there is none, one is created. @throws CannotStart */
+  /** Returns the keys in the order of creation. Creates one if there never was one. @throws CannotStart */
   load: () => Promise<SigningKey[]>;
   add: () => Promise<void>;
-  /** Forgets those that are not named. */
+  /** Removes all keys except these. */
   keep: (kids: ReadonlySet<string>) => Promise<void>;
 }
 
-/** The keys of this service. Each process learns of a rotation by itself, and goes on with what it knows should that fail. */
+/**
+ * The keys of this service. Each process learns of a rotation by itself, and continues with the keys it knows if that
+ * fails.
+ */
 export class SigningKeys {
   private readonly failures = new LogThrottle();
   private reading: Promise<void> | undefined;
@@ -52,7 +55,7 @@ export class SigningKeys {
     return new SigningKeys(store, clock, logger, await store.load());
   }
 
-  /** Returns the key that signs now. */
+  /** Returns the current signing key. */
   async current(): Promise<SigningKey> {
     return signingKeyAt(await this.known(), this.clock.now());
   }

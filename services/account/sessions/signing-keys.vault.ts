@@ -8,12 +8,14 @@ import { keyId } from '../../../shared/keys/public-jwk.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { SigningKey, SigningKeyStore } from './signing-keys.ts';
 
-/** Keys in the key vault, which account processes share. The vault has the first from the beginning. */
+/** Keys in the key vault, which account processes share. The vault has the first key from the beginning. */
 export class SigningKeyVault implements SigningKeyStore {
   private readonly sealed: SealedKeys;
   private readonly opened = new Map<string, SigningKey>();
 
-  /** @param recordDestroyed stores that a key is destroyed where a lost vault does not take it along */
+  /**
+   * @param recordDestroyed records the destruction of a key outside the vault, so that it outlives a loss of the vault
+   */
   constructor(
     private readonly vault: KeyVault,
     masterKey: Uint8Array,
@@ -31,7 +33,7 @@ export class SigningKeyVault implements SigningKeyStore {
     return keys;
   }
 
-  /** Of two processes that add one at once, the key of one is added. */
+  /** If two processes add a key concurrently, one of the keys is added. */
   async add(): Promise<void> {
     const newest = (await this.stored()).at(-1)?.id.slice(SIGNING_PREFIX.length) ?? '0';
     const id = signingKeyId(Number(newest) + 1);
@@ -46,7 +48,7 @@ export class SigningKeyVault implements SigningKeyStore {
     }
   }
 
-  /** Returns also those that were destroyed. */
+  /** Also returns destroyed keys. */
   private async stored(): Promise<VaultKey[]> {
     const keys: VaultKey[] = [];
     for await (const key of everyKey(this.vault, SIGNING_PREFIX)) {
@@ -56,7 +58,7 @@ export class SigningKeyVault implements SigningKeyStore {
     return keys;
   }
 
-  /** Returns nothing of a key that was destroyed. */
+  /** Returns nothing for a destroyed key. */
   private open(stored: VaultKey): [] | [SigningKey] {
     const { id, createdAt } = stored;
     const known = this.opened.get(id);

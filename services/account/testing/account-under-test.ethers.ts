@@ -1,14 +1,15 @@
 import { Wallet } from 'ethers';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Session } from '../../../schemas/http/account/account-routes.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { createApp, type AppToRegister, type RegisteredApp } from '../register-app/register-app.handler.ts';
+import { createApp, type AppToRegister, type RegisteredApp } from '../apps/register-app/register-app.handler.ts';
 import { appAdministration } from '../app-administration.ts';
 import { startAccount } from '../account.module.ts';
+import { bearer, sessionOf } from './sessions.ts';
 
 export const ORIGIN = 'https://app.example';
 
@@ -20,6 +21,13 @@ interface RequestOptions {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
+}
+
+type SigningWallet = Pick<Wallet, 'address' | 'signMessageSync'>;
+
+interface LoginOptions {
+  session?: Session | undefined;
+  by?: RegisteredApp;
 }
 
 /** What a hash costs in production is a matter of `password-hashes.spec.ts`. */
@@ -34,13 +42,26 @@ const sign = ({ signingKey }: RegisteredApp, text: string): string => {
 };
 
 type Environment = Record<string, string>;
-type Options = Parameters<typeof startAccount>[1];
+type Options = Parameters<typeof startAccount>[1] & { answerWithinMs?: number };
+
+const asking =
+  (url: string) =>
+  (path: string, { method = 'GET', body, headers = {} }: RequestOptions = {}): Promise<Response> =>
+    fetch(url + path, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
 
 /** The account service over real HTTP, with stores in memory and a clock that only moves when a spec sets it. */
-export const startAccountUnderTest = async (dataDir: string, environment: Environment = {}, options: Options = {}) => {
+export const startAccountUnderTest = async (
+  dataDir: string,
+  environment: Environment = {},
+  { answerWithinMs, ...options }: Options = {},
+) => {
   const clock = new TestClock(Date.now());
   const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
-  const foundation = await testFoundation({ environment: settings, clock });
+  const foundation = await testFoundation({ environment: settings, clock, answerWithinMs });
   const service = await startAccount(foundation, { passwordCost: CHEAP, ...options });
   foundation.processHealth.report({ account: service });
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids, personalDataOf(foundation));
@@ -53,12 +74,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Enviro
   const app = await register();
   const apps = appAdministration(foundation);
 
-  const ask = (path: string, { method = 'GET', body, headers = {} }: RequestOptions = {}) =>
-    fetch(service.url + path, {
-      method,
-      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+  const ask = asking(service.url);
 
   /** The headers of an app by scheme `v1`; each can be replaced with a wrong one. */
   const appHeaders = (changes: Record<string, string> = {}, by: RegisteredApp = app): Record<string, string> => {
@@ -83,11 +99,12 @@ export const startAccountUnderTest = async (dataDir: string, environment: Enviro
   };
   const redeem = (signer: string, signature: string, headers = appHeaders(), nonce?: string) =>
     ask('/auth/web3', { method: 'POST', headers, body: { signer, signature, nonce } });
-  const logIn = async (wallet: { address: string; signMessageSync: (text: string) => string }): Promise<Session> => {
-    const { message } = await challengeFor(wallet.address);
-    const answer = await redeem(wallet.address, wallet.signMessageSync(message));
-    if (answer.status !== 201) throw new Error(`login answered ${String(answer.status)} ${await answer.text()}`);
-    return (await answer.json()) as Session;
+  /** Logs in with a wallet; with a session, links the wallet to its user. */
+  const logIn = async (wallet: SigningWallet, { session, by = app }: LoginOptions = {}): Promise<Session> => {
+    const headers = appHeaders({}, by);
+    const { message } = await challengeFor(wallet.address, headers);
+    const signature = wallet.signMessageSync(message);
+    return sessionOf(await redeem(wallet.address, signature, { ...headers, ...(session && bearer(session)) }));
   };
   const refresh = (refreshToken: string, headers: Record<string, string> = {}) =>
     ask('/auth/refresh', { method: 'POST', body: { refreshToken }, headers });
@@ -102,6 +119,8 @@ export const startAccountUnderTest = async (dataDir: string, environment: Enviro
     register,
     sign: (text: string, by: RegisteredApp = app) => sign(by, text),
     ask,
+    /** The types of the events in a stream. */
+    typesOf: async (stream: string) => (await foundation.eventStore.read(stream)).map(({ type }) => type),
     appHeaders,
     appHeadersV2,
     challengePath,

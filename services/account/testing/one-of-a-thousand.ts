@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { readEvery } from '../../../shared/event-store/read-every.ts';
 import { atOnce } from '../../../shared/testing/at-once.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
 import type { AccountUnderTest } from './account-under-test.ethers.ts';
 
 /** Expects that of a thousand requests with the same proof one logs in, and that the others are refused with this code. */
@@ -22,7 +22,7 @@ export const expectOneLoginOfAThousand = async (
   const refused = answers.filter(({ status }) => status !== 201);
   expect(answers.length - refused.length).toBeLessThanOrEqual(1);
   for (const answer of refused) {
-    expect([refusal, 'dependency_unavailable']).toContain((await problemOfAnswer(answer)).code);
+    expect([refusal, 'dependency_unavailable']).toContain(await codeOf(answer));
   }
   expect((await logins()) - before).toBe(1);
 };

@@ -1,13 +1,12 @@
-import { userStream } from '../../../schemas/events/user-events.ts';
+import { userStream } from '../../../schemas/events/account/user-events.ts';
 import {
   MAILBOX_PATH,
   type DevelopmentMailboxAnswer,
   type DevelopmentMessage,
-} from '../../../schemas/http/development-mailbox.ts';
-import { session as sessionSchema, type Session } from '../../../schemas/http/session.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { userFold } from '../domain/user.ts';
-import { IdentityIds } from '../edge/identity-ids.ts';
+} from '../../../schemas/http/account/development-mailbox.ts';
+import type { Session } from '../../../schemas/http/account/session.ts';
+import { userFold } from '../users/domain/user.ts';
+import { IdentityIds } from '../login/identity-ids.ts';
 import type { AccountUnderTest } from './account-under-test.ethers.ts';
 
 /** Returns what the development mailbox of an account service has for somebody, newest first. */
@@ -35,18 +34,6 @@ let people = 0;
 /** Returns an address that no spec of this file had before. */
 export const someone = (): string => `person${String((people += 1))}@mail.example`;
 
-export const codeOf = async (answer: Response): Promise<string> => (await problemOfAnswer(answer)).code;
-
-/** Returns the session of a login. @throws when it was refused */
-export const sessionOf = async (answer: Response): Promise<Session> => {
-  if (answer.status !== 201) throw new Error(`login answered ${String(answer.status)} ${await answer.text()}`);
-  return sessionSchema.strict().parse(await answer.json());
-};
-
-export const bearer = ({ accessToken }: Session): Record<string, string> => ({
-  authorization: `Bearer ${accessToken}`,
-});
-
 /** The calls of a login by email. */
 export const emailCalls = (account: AccountUnderTest) => {
   const post = (path: string, body: object, headers: Record<string, string>) =>
@@ -67,6 +54,5 @@ export const emailCalls = (account: AccountUnderTest) => {
     /** What is known of the user of a session. */
     userOf: async ({ userId }: Session) => (await account.transactor.load(userStream(userId), userFold)).state.entity,
     eventsOf: (stream: string) => account.foundation.eventStore.read(stream),
-    typesOf: async (stream: string) => (await account.foundation.eventStore.read(stream)).map(({ type }) => type),
   };
 };

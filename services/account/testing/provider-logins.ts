@@ -1,11 +1,11 @@
 import { expect } from '@jest/globals';
-import { userStream } from '../../../schemas/events/user-events.ts';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import type { Session } from '../../../schemas/http/session.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { userFold } from '../domain/user.ts';
+import { userStream } from '../../../schemas/events/account/user-events.ts';
+import type { StartedLogin } from '../../../schemas/http/account/oauth-routes.ts';
+import { problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
+import { userFold } from '../users/domain/user.ts';
 import { ORIGIN, startAccountUnderTest } from './account-under-test.ethers.ts';
 import type { HostileProvider } from './hostile-provider.jose.ts';
+import { sessionOf } from './sessions.ts';
 
 export const REDIRECT_URI = `${ORIGIN}/callback?from=provider`;
 
@@ -27,10 +27,6 @@ export const startProviderLogins = async (folder: string, settings: Record<strin
     const { url, state } = await start(method);
     return callback(method, { state, code: provider.codeFor(url), ...more });
   };
-  const sessionOf = async (answer: Response): Promise<Session> => {
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
-  };
   const userOf = async (answer: Response) => {
     const { userId } = await sessionOf(answer);
     const { state: user } = await account.transactor.load(userStream(userId), userFold);
@@ -44,5 +40,5 @@ export const startProviderLogins = async (folder: string, settings: Record<strin
   /** Warnings about providers since this was asked last. */
   const warnings = () =>
     account.foundation.logged.splice(0).filter(({ level, provider }) => level === 40 && provider !== undefined);
-  return { account, app, ask, start, callback, logIn, sessionOf, userOf, labelsOf, refusalOf, warnings };
+  return { account, app, ask, start, callback, logIn, userOf, labelsOf, refusalOf, warnings };
 };

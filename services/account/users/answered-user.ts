@@ -1,14 +1,16 @@
-import type { UserEntity } from '../../../schemas/http/user-entity.ts';
-import { inTime } from '../../../shared/primitives/in-time.ts';
-import { asDeployed, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/users.ts';
+import type { UserEntity } from '../../../schemas/http/account/user-entity.ts';
+import { inTime } from '../../../shared/primitives/waiting/in-time.ts';
+import { asDeployed, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/account/users.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { user } = usersModel.collections;
 
-/** A command succeeds also without the read store. */
+/** Timeout of the read store, without which a command succeeds too. */
 const ANSWERS_WITHIN_MS = 500;
 
-/** Returns what a user is answered: the user's own stream does not tell which smart accounts are deployed. */
+/**
+ * Returns the user for an answer. Adds which smart accounts are deployed, which the user's own stream does not have.
+ */
 export const answeredUser = async (
   readStore: Pick<ReadStore, 'getMany'>,
   entity: UserDocument,

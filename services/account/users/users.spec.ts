@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HistoryPage } from '../../schemas/http/history.ts';
-import type { UserEntity } from '../../schemas/http/user-entity.ts';
-import { historyModel } from '../../shared/read-models/history.ts';
-import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
-import { usersModel } from '../../shared/read-models/users.ts';
-import { storedEvent } from '../../shared/testing/event-builder.ts';
-import { SignedText } from '../../shared/keys/signed-text.ts';
-import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
-import { projectInto, projectStored } from '../../shared/testing/project.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
+import type { HistoryPage } from '../../../schemas/http/account/history.ts';
+import type { UserEntity } from '../../../schemas/http/account/user-entity.ts';
+import { historyModel } from '../../../shared/read-models/account/history.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
+import { usersModel } from '../../../shared/read-models/account/users.ts';
+import { storedEvent } from '../../../shared/testing/event-builder.ts';
+import { SignedText } from '../../../shared/keys/signed-text.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { projectInto, projectStored } from '../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { bearer } from '../testing/sessions.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('users', () => {
   let account: AccountUnderTest;
@@ -22,7 +22,7 @@ describe('users', () => {
     account = await startAccountUnderTest(folder);
     const session = await account.logIn(account.newWallet());
     userId = session.userId;
-    headers = { authorization: `Bearer ${session.accessToken}` };
+    headers = bearer(session);
   });
   afterAll(() => account.service.close());
 
@@ -101,7 +101,7 @@ describe('users', () => {
     const avatar = 'https://img.example/b.png';
     await account.ask(`/user/${bob.userId}/profile`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${bob.accessToken}` },
+      headers: bearer(bob),
       body: { username: 'bob', signature: 'for himself', avatar },
     });
     const own = (await (await update({ avatar: 'https://img.example/a.png' })).json()) as UserEntity;

@@ -1,6 +1,6 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ModelledChain, WATCHES, type WatchId } from '../testing/modelled-chain.ts';
+import { ModelledChain, WATCHES, type WatchId } from '../testing/modelled-chain/modelled-chain.ts';
 
 type Step = (chain: ModelledChain, watch: WatchId, block: number, count: number) => void;
 
@@ -23,8 +23,8 @@ const steps = {
   leaveGap: (chain, _watch, block, count) => chain.leaveGap(block, count),
   giveUpFinal: (chain, _watch, _block, count) => chain.giveUpFinal(count),
   stop: (chain, watch) => chain.stop(watch),
-  setAside: (chain, watch) => chain.setAside(watch),
-  takeUp: (chain, watch) => chain.takeUp(watch),
+  defer: (chain, watch) => chain.defer(watch),
+  resumeDeferred: (chain, watch) => chain.resumeDeferred(watch),
   fallBehind: (chain, watch) => chain.fallBehind(watch),
   storeProgress: (chain) => chain.storeProgress(),
   finish: (chain) => chain.finish(),

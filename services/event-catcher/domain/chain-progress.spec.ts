@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+import type { WindowBlock } from '../../../schemas/events/event-catcher/chain-events.ts';
 import {
   advance,
   initialProgress,
@@ -11,19 +11,20 @@ import {
   hasOnlyCovered,
   isCovered,
   finish,
-  setAside,
+  defer,
   skipAhead,
   stopWatch,
   storedAt,
-  takeUp,
+  resumeDeferred,
   addWatch,
   extendWatch,
   setWatchesUpTo,
   type ChainProgress,
   type Transition,
 } from './chain-progress.ts';
-import { liveWatches, type Range } from './coverage.ts';
-import type { Header, Window } from './window.ts';
+import { liveWatches, type Range } from './backfill/coverage.ts';
+import type { Header } from './window/window.ts';
+import type { Window } from '../../../shared/chain/window.ts';
 
 const header = (number: number, branch = ''): Header => ({
   number,
@@ -39,7 +40,7 @@ const progress: ChainProgress = {
   window: [block(10, 40), block(11, 40), block(12, 50)],
   anchors: [],
   backfills: [],
-  aside: new Map(),
+  deferred: new Map(),
   watchesUpTo: 30,
   position: 50,
 };
@@ -63,7 +64,7 @@ describe('the progress of a chain', () => {
       window: [block(10, 50), block(11, 50), block(12, 50)],
       anchors: [],
       backfills: [],
-      aside: new Map(),
+      deferred: new Map(),
       watchesUpTo: 0,
       position: 50,
     });
@@ -326,37 +327,37 @@ describe('a watch that is stopped', () => {
   });
 });
 
-describe('a watch that is set aside', () => {
+describe('a watch that is deferred', () => {
   const other: Range = { ...joining(5), watchId: 'other' };
-  const aside = after(reading(joining(6), other, extension(2)), setAside(['w']));
+  const deferred = after(reading(joining(6), other, extension(2)), defer(['w']));
 
-  it('has its ranges beside those that are read, until it is taken up', () => {
-    expect(aside).toEqual({
+  it('has its ranges beside those that are read, until it is resumed', () => {
+    expect(deferred).toEqual({
       ...progress,
       backfills: [other],
-      aside: new Map([['w', [joining(6), extension(2)]]]),
+      deferred: new Map([['w', [joining(6), extension(2)]]]),
     });
-    expect(after(aside, takeUp(['other', 'w']))).toEqual(reading(other, joining(6), extension(2)));
-    expect(after(aside, takeUp(['other']))).toEqual(aside);
-    expect(() => after(aside, cover('w', { from: 6, to: 6 }))).toThrow('are not the next ones');
+    expect(after(deferred, resumeDeferred(['other', 'w']))).toEqual(reading(other, joining(6), extension(2)));
+    expect(after(deferred, resumeDeferred(['other']))).toEqual(deferred);
+    expect(() => after(deferred, cover('w', { from: 6, to: 6 }))).toThrow('are not the next ones');
   });
 
   it('is not live, and keeps its one joining range, whatever happens meanwhile', () => {
     const later: Range = { ...joining(13), from: 13 };
-    const behind = after(progress, fallBehind([watch]), setAside(['w']));
+    const behind = after(progress, fallBehind([watch]), defer(['w']));
     const live = (block: number) => liveWatches(behind, [watch], block);
     expect([live(12), live(13), live(Infinity)]).toEqual([[watch], [], []]);
     expect(after(behind, stopWatch(watch, 31))).toEqual({ ...behind, watchesUpTo: 31 });
-    expect(after(behind, rewind('11'), fallBehind([watch])).aside).toEqual(
+    expect(after(behind, rewind('11'), fallBehind([watch])).deferred).toEqual(
       new Map([['w', [{ ...later, from: 12, next: 12 }]]]),
     );
-    expect(after(behind, skipAhead(headers(900), 11, [watch])).aside).toEqual(
+    expect(after(behind, skipAhead(headers(900), 11, [watch])).deferred).toEqual(
       new Map([['w', [{ ...later, from: 12, next: 12 }]]]),
     );
   });
 
-  it('is taken up to begin earlier', () => {
-    expect(after(aside, extendWatch({ id: 'w', startBlock: 1 }, 0, 31)).backfills).toEqual([
+  it('is resumed to begin earlier', () => {
+    expect(after(deferred, extendWatch({ id: 'w', startBlock: 1 }, 0, 31)).backfills).toEqual([
       other,
       joining(6),
       extension(2),
@@ -372,7 +373,7 @@ describe('a comparison of two values', () => {
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 2, to: 3 })))).toBe(false);
     expect(hasOnlyCovered(before, after(before, advance(header(13), { number: 11 })))).toBe(false);
     expect(hasOnlyCovered(before, after(before, setWatchesUpTo(31)))).toBe(false);
-    const swapped = after(before, setAside(['w']), takeUp(['w']));
+    const swapped = after(before, defer(['w']), resumeDeferred(['w']));
     expect(hasOnlyCovered(before, swapped)).toBe(false);
   });
 });

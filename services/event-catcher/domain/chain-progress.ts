@@ -1,6 +1,6 @@
-import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+import type { WindowBlock } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { withAnchor, type Anchor } from './anchors.ts';
+import { withAnchor, type Anchor } from './window/anchors.ts';
 import {
   joinNeighbours,
   lastBlockOf,
@@ -11,45 +11,36 @@ import {
   type Coverage,
   type Range,
   type CoveredWatch,
-} from './coverage.ts';
-import {
-  splitAfter,
-  extend,
-  follows,
-  tipOf,
-  toWindow,
-  toWindowBlock,
-  type FinalBlock,
-  type Header,
-  type Window,
-} from './window.ts';
+} from './backfill/coverage.ts';
+import { toWindow, toWindowBlock, type Header } from './window/window.ts';
+import { splitAfter, extend, follows, tipOf, type FinalBlock, type Window } from '../../../shared/chain/window.ts';
 
 /**
- * How far a chain was read. Every record that it says was read is stored, and it accounts for every record that is
- * stored and not reverted. It is an immutable value: only transitions make the next one.
+ * How far a chain has been read. All records of the blocks it covers are stored, and it covers every stored record that
+ * is not reverted. An immutable value: only transitions make the next one.
  */
 export interface ChainProgress extends Coverage {
   readonly window: Window<WindowBlock>;
   /** Some of the final blocks before the window, oldest first. */
   readonly anchors: readonly Anchor[];
-  /** Position of the newest `ChainAdvanced`: what is observed from now on is stored after it. */
+  /** Position of the newest `ChainAdvanced`. Records that are observed from now on get later positions. */
   readonly position: Position;
 }
 
-/** Returns the next value. Throws if it was made for another value than the one it is applied to. */
+/** Returns the next progress. Throws if it does not fit the progress that it is applied to. */
 export type Transition = (progress: ChainProgress) => ChainProgress;
 
-/** The progress of a chain of which nothing was read yet: it has a window, and no watches. */
+/** The progress of a chain before anything was read: a window, and no watches. */
 export const initialProgress = (headers: Window<Header>, position: Position): ChainProgress => ({
   window: toWindow(headers, position),
   anchors: [],
   backfills: [],
-  aside: new Map(),
+  deferred: new Map(),
   watchesUpTo: 0,
   position,
 });
 
-/** The chain was replaced by another one: all that was observed is reverted, and its watches are added again. */
+/** The chain was replaced by another one: all records are reverted, and all watches are added again. */
 export const resetProgress =
   (headers: Window<Header>): Transition =>
   ({ position }) =>
@@ -60,7 +51,7 @@ export const storedAt =
   (position: Position): Transition =>
   (progress) => ({ ...progress, position });
 
-/** A block follows the tip, and the records that the live watches have in it are stored. */
+/** Appends a block to the window. The records of the live watches in it are stored. */
 export const advance =
   (header: Header, final: FinalBlock): Transition =>
   (progress) => {
@@ -69,7 +60,7 @@ export const advance =
     return withWindow(progress, extend(progress.window, block, final));
   };
 
-/** The window moves on: the block that was its first one stays known. */
+/** Replaces the window, and keeps its former first block as an anchor. */
 const withWindow = (progress: ChainProgress, window: Window<WindowBlock>): ChainProgress => {
   const [first] = progress.window;
   const { number } = window[0];
@@ -80,7 +71,7 @@ const withWindow = (progress: ChainProgress, window: Window<WindowBlock>): Chain
   };
 };
 
-/** The blocks after this one left the chain, and what was observed in them is reverted. */
+/** Drops the blocks after this one: they left the chain, and their records are reverted. */
 export const rewind =
   (hash: string): Transition =>
   (progress) => {
@@ -89,7 +80,10 @@ export const rewind =
     return { ...withRanges(progress, upTo(tipOf(kept).number)), window: kept };
   };
 
-/** What extensions have after a block is dropped: other blocks take the place of theirs, and are read as they come. */
+/**
+ * Ends a range at `last`: the blocks that replace the dropped ones are read at the head. A joining range stays as it
+ * is.
+ */
 const upTo =
   (last: number) =>
   (range: Range): Range | undefined => {
@@ -97,23 +91,23 @@ const upTo =
     return range.next <= last ? { ...range, to: last } : undefined;
   };
 
-/** Changes ranges, those that are set aside, too, and drops those of which nothing is left. */
+/** Changes all ranges, deferred or not, and drops those for which `change` returns `undefined`. */
 const withRanges = (progress: ChainProgress, change: (range: Range) => Range | undefined): ChainProgress => {
   const changed = (ranges: readonly Range[]): readonly Range[] => {
     const after = ranges.flatMap((range) => change(range) ?? []);
     return after.length === ranges.length && after.every((range, at) => range === ranges[at]) ? ranges : after;
   };
-  const changedAside = Array.from(progress.aside).filter(([, ranges]) => changed(ranges) !== ranges);
+  const changedDeferred = Array.from(progress.deferred).filter(([, ranges]) => changed(ranges) !== ranges);
   const backfills = changed(progress.backfills);
-  if (changedAside.length === 0) return { ...progress, backfills };
-  const aside = new Map(progress.aside);
-  for (const [watchId, ranges] of changedAside) aside.set(watchId, changed(ranges));
-  return { ...progress, backfills, aside };
+  if (changedDeferred.length === 0) return { ...progress, backfills };
+  const deferred = new Map(progress.deferred);
+  for (const [watchId, ranges] of changedDeferred) deferred.set(watchId, changed(ranges));
+  return { ...progress, backfills, deferred };
 };
 
 /**
- * The window moves to a head that is far ahead. The live watches read the blocks after `last` as ranges, and join the
- * head again after that.
+ * Moves the window to a head that is far ahead. The live watches read the blocks after `last` as ranges, and then join
+ * the head again.
  */
 export const skipAhead =
   (headers: Window<Header>, last: number, watches: Iterable<CoveredWatch>): Transition =>
@@ -143,18 +137,21 @@ const readAfter =
       newJoiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),
     );
     const starts = new Map(all.map(({ id, startBlock }) => [id, startBlock]));
-    // What fell behind after `last` was read in blocks that have left the chain.
+    // Ranges that began after `last` had read blocks that have left the chain.
     const behind = withRanges(progress, (range) =>
       range.joins ? from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)) : upTo(last)(range),
     );
     return { ...behind, window, backfills: [...behind.backfills, ...ranges] };
   };
 
-/** The same range, or one that begins at this block, if that is earlier. */
+/** Lets a range begin at this block, if that is earlier. */
 const from = (range: Range, block: number): Range =>
   block < range.next ? { ...range, from: Math.min(range.from, block), next: block } : range;
 
-/** The records of watches in the block after the tip cannot be read. They read it as a range, and join again. */
+/**
+ * The records of these watches in the block after the tip cannot be read. Each watch gets a joining range from that
+ * block on.
+ */
 export const fallBehind =
   (watches: readonly CoveredWatch[]): Transition =>
   (progress) => {
@@ -168,7 +165,7 @@ export const fallBehind =
     return added.length > 0 ? { ...lowered, backfills: [...lowered.backfills, ...added] } : lowered;
   };
 
-/** A watch is new: everything from its start block is to be read. */
+/** Adds a watch, with everything from its start block still to be read. */
 export const addWatch =
   (watch: CoveredWatch, position: Position): Transition =>
   (progress) => {
@@ -176,20 +173,20 @@ export const addWatch =
     return setWatchesUpTo(position)({ ...progress, backfills: [...backfills, newJoiningRange(window, watch)] });
   };
 
-/** Nothing more is read for a watch: what follows the tip is a range, which is read when the watch is resumed. */
+/** Stops a watch. The blocks after the tip become a range, which is read once the watch is resumed. */
 export const stopWatch =
   (watch: CoveredWatch, position: Position): Transition =>
   (progress) =>
     setWatchesUpTo(position)(fallBehind([watch])(progress));
 
 /**
- * A watch begins earlier. If nothing of it was read yet, its only range begins earlier; otherwise it gets another one, which may
- * end in the window.
+ * Moves the start of a watch back. If nothing of it was read yet, its only range begins earlier; otherwise it gets
+ * another range, which may end in the window.
  */
 export const extendWatch =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
   (before) => {
-    const progress = takeUp([watch.id])(before);
+    const progress = resumeDeferred([watch.id])(before);
     const { window, backfills } = progress;
     const first = { from: startBlock, next: startBlock };
     const joining = findJoiningRange(progress, watch.id);
@@ -203,37 +200,37 @@ export const extendWatch =
     return setWatchesUpTo(position)({ ...progress, backfills: joined });
   };
 
-/** Whether nothing of a watch was read yet. */
+/** Whether nothing of the watch has been read yet. */
 const isUnreadRange = ({ from, next }: Range, { startBlock }: CoveredWatch): boolean =>
   from === startBlock && next === startBlock;
 
-/** The ranges of watches are set aside: they are kept, and not read until they are taken up. */
-export const setAside =
+/** Defers the ranges of watches: they are kept, and not read until they are resumed. */
+export const defer =
   (watchIds: readonly string[]): Transition =>
   (progress) => {
     const ids = new Set(watchIds);
-    const aside = new Map(progress.aside);
+    const deferred = new Map(progress.deferred);
     for (const [watchId, ranges] of Map.groupBy(progress.backfills, (range) => range.watchId)) {
       if (!ids.has(watchId)) continue;
-      const known = aside.get(watchId) ?? [];
-      aside.delete(watchId);
-      aside.set(watchId, [...known, ...ranges]);
+      const known = deferred.get(watchId) ?? [];
+      deferred.delete(watchId);
+      deferred.set(watchId, [...known, ...ranges]);
     }
-    return { ...progress, backfills: progress.backfills.filter(({ watchId }) => !ids.has(watchId)), aside };
+    return { ...progress, backfills: progress.backfills.filter(({ watchId }) => !ids.has(watchId)), deferred };
   };
 
-/** The ranges of watches that were set aside are read from now on. */
-export const takeUp =
+/** Ends the deferral of the ranges of these watches. */
+export const resumeDeferred =
   (watchIds: readonly string[]): Transition =>
   (progress) => {
-    const taken = watchIds.flatMap((id) => progress.aside.get(id) ?? []);
+    const taken = watchIds.flatMap((id) => progress.deferred.get(id) ?? []);
     if (taken.length === 0) return progress;
-    const aside = new Map(progress.aside);
-    for (const id of watchIds) aside.delete(id);
-    return { ...progress, backfills: [...progress.backfills, ...taken], aside };
+    const deferred = new Map(progress.deferred);
+    for (const id of watchIds) deferred.delete(id);
+    return { ...progress, backfills: [...progress.backfills, ...taken], deferred };
   };
 
-/** Every registration up to a position was taken into account. */
+/** Notes that all registrations up to a position have been added. */
 export const setWatchesUpTo =
   (position: Position): Transition =>
   (progress) => {
@@ -242,7 +239,7 @@ export const setWatchesUpTo =
     return { ...progress, watchesUpTo: position };
   };
 
-/** The records of a watch in blocks `from`…`to`, which are the next of one of its ranges, are stored. */
+/** Covers blocks `from`…`to` of a watch, whose records are stored. They must be the next ones of one of its ranges. */
 export const cover =
   (watchId: string, { from, to }: { from: number; to: number }): Transition =>
   (progress) => {
@@ -259,8 +256,8 @@ export const cover =
   };
 
 /**
- * A range that has been read up to the window is finished, and its records in `blocksToFinish` are stored. If it joins, its watch
- * goes live.
+ * Removes a range that has been read up to the window. Its records in `blocksToFinish` are stored. If the range joins,
+ * its watch is live from now on.
  */
 export const finish =
   (range: Range): Transition =>
@@ -270,7 +267,7 @@ export const finish =
     return { ...progress, backfills: progress.backfills.filter((one) => one !== now) };
   };
 
-/** The blocks of the window whose records are stored when a range is finished. */
+/** The blocks of the window that a range has: their records are stored when the range is finished. */
 export const blocksToFinish = ({ window }: ChainProgress, { next, to, joins }: Range): WindowBlock[] =>
   window.slice(1).filter(({ number }) => next <= number && (joins || number <= to));
 
@@ -281,5 +278,5 @@ export const isCovered = ({ window }: ChainProgress, range: Range): boolean => r
 export const hasOnlyCovered = (before: ChainProgress, after: ChainProgress): boolean =>
   before.window === after.window &&
   before.watchesUpTo === after.watchesUpTo &&
-  before.aside === after.aside &&
+  before.deferred === after.deferred &&
   before.backfills.length === after.backfills.length;

@@ -58,7 +58,8 @@ it('shares even out, and then nothing moves any more', () => {
       const given = () => catchers().flatMap((own) => surplusOf(own, others(own)));
       for (let round = 0; given().length > 0; round += 1) {
         expect(round).toBeLessThan(3);
-        // All give at once, by what they knew; then each chain is taken by one that is next.
+        // All catchers give chains away at once, by what they knew. Then each chain is taken by a catcher whose turn it
+        // is.
         const free = given();
         for (const chainId of free) held.delete(chainId);
         for (const chainId of free) {

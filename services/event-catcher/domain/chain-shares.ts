@@ -1,15 +1,15 @@
-/** What is known of an event catcher where chains are divided. */
+/** An event catcher, as the others see it when they divide the chains. */
 export interface CatcherLoad {
   id: string;
-  /** The chains that it can follow now. */
+  /** The chains that it could follow now. */
   serves: readonly number[];
-  /** Those that it follows. */
+  /** The chains that it follows. */
   followed: readonly number[];
 }
 
 /**
- * Returns the chains that a catcher gives to others: those beyond its share, as far as others can follow them that have
- * less than theirs. Shares are equal, but for one chain more at those that follow most.
+ * Returns the chains that a catcher gives away: those beyond its fair share, as far as catchers that follow fewer can
+ * take them. Shares are equal; if the chains cannot be divided equally, the catchers with most keep one chain more.
  */
 export const surplusOf = (own: CatcherLoad, others: readonly CatcherLoad[]): number[] => {
   const all = [own, ...others].sort(
@@ -26,6 +26,6 @@ export const surplusOf = (own: CatcherLoad, others: readonly CatcherLoad[]): num
     .slice(0, Math.max(0, beyond(own)));
 };
 
-/** Whether a catcher is to take a chain that was given away: none of the others that can follow it has fewer. */
+/** Whether a catcher takes a chain that was given away: no other catcher that could follow it has fewer chains. */
 export const isNext = (own: CatcherLoad, able: readonly CatcherLoad[]): boolean =>
   able.every(({ followed }) => own.followed.length <= followed.length);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
+import type { ChainEvent } from '../../../schemas/events/event-catcher/chain-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { changesIn, newestFirst, observedIn } from './observed-records.ts';
@@ -10,7 +10,7 @@ const record = (Id: string, BlockNumber = 1, LogIndex = 0) => ({
   BlockNumber,
   LogIndex,
 });
-/** A stored event with the members that are used. */
+/** A stored event with only the members that are used. */
 const stored = (type: ChainEvent['type'] | 'FollowerReplaced', Id = ''): StoredEvent =>
   ({ type, data: record(Id) }) as unknown as StoredEvent;
 

@@ -1,5 +1,4 @@
-import type { ChainEvent, ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
+import type { ChainEvent, ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
 /** Returns the observations and reversals among the events of a contract's stream. */
@@ -9,8 +8,8 @@ export const changesIn = (events: readonly StoredEvent[]): (StoredEvent & ChainE
       event.type === 'ChainEventObserved' || event.type === 'ChainEventReverted',
   );
 
-/** Names a record: one log may have a record for each of several watches. */
-export const recordKey = (record: ObservedRecord): string => `${record.Id}/${watchIdOfRecord(record)}`;
+/** The key of a record: one log may have a record for each of several watches. */
+export const recordKey = (record: ObservedRecord): string => `${record.Id}/${record.WatchId}`;
 
 /** Returns the records that were observed and not reverted since. */
 export const observedIn = (events: readonly StoredEvent[]): ObservedRecord[] => {

@@ -17,44 +17,27 @@ import {
 const watch = (id: string, startBlock = 0) => ({ id, startBlock });
 const behind = (id: string, next: number) => ({ ...watch(id), watchId: id, next });
 const at = (changes: Partial<Verification>): Verification => ({ ...initialVerification, watchesUpTo: 3, ...changes });
+const nextOf = (watchId: string, next: number) => ({ watchId, next });
+const part = (watchId: string, first: number, to: number) => ({ watchId, next: first, to });
 const everything = () => 1_000;
 
 describe('how far a chain is verified', () => {
   it('puts what is registered with earlier blocks behind, and an extended watch to where it begins now', () => {
-    const verified = at({ verified: 50, behind: [{ watchId: 'old', next: 40 }] });
+    const verified = at({ verified: 50, behind: [nextOf('old', 40)] });
     const watches = [watch('new', 10), watch('later', 51), watch('old', 5), watch('new', 8)];
-    expect(verifyFrom(verified, watches, 9)).toEqual({
-      verified: 50,
-      behind: [
-        { watchId: 'old', next: 5 },
-        { watchId: 'new', next: 8 },
-      ],
-      replays: [],
-      skipped: [],
-      watchesUpTo: 9,
-    });
+    const behind = [nextOf('old', 5), nextOf('new', 8)];
+    expect(verifyFrom(verified, watches, 9)).toEqual(at({ verified: 50, behind, watchesUpTo: 9 }));
   });
 
   it('goes on with what became final, and leaves behind what was not read or is stopped', () => {
     const reach = ({ id }: { id: string }, from: number) => (id === 'paused' ? from - 1 : id === 'slow' ? 55 : 99);
     const watches = [watch('a'), watch('paused'), watch('slow', 53), watch('future', 61)];
     const next = nextOfAll(at({ verified: 50 }), watches, { final: 60, blocks: 100, reach });
-    expect(next).toEqual({
-      from: 51,
-      to: 60,
-      watches: [watch('a')],
-      left: [watch('paused'), watch('slow', 53)],
-      isReplay: false,
-    });
+    const left = [watch('paused'), watch('slow', 53)];
+    expect(next).toEqual({ from: 51, to: 60, watches: [watch('a')], left, isReplay: false });
     if (!next) throw new Error('there are final blocks');
     expect(verify(at({ verified: 50 }), next)).toEqual(
-      at({
-        verified: 60,
-        behind: [
-          { watchId: 'paused', next: 51 },
-          { watchId: 'slow', next: 53 },
-        ],
-      }),
+      at({ verified: 60, behind: [nextOf('paused', 51), nextOf('slow', 53)] }),
     );
   });
 
@@ -88,26 +71,25 @@ describe('how far a chain is verified', () => {
 
   it('leaves those behind that failed, each from its own start', () => {
     expect(leaveBehind(at({ verified: 50 }), [watch('a', 2), watch('b', 70)]).behind).toEqual([
-      { watchId: 'a', next: 51 },
-      { watchId: 'b', next: 70 },
+      nextOf('a', 51),
+      nextOf('b', 70),
     ]);
   });
 
   it('has one replay of each watch, which is over at its end, and leaves what is verified as it is', () => {
-    const replay = (watchId: string, next: number, to: number) => ({ watchId, next, to });
     const wanted = addReplays(at({ verified: 50, behind: [behind('a', 5)] }), [
-      replay('a', 10, 20),
-      replay('b', 1, 2),
-      replay('a', 4, 8),
+      part('a', 10, 20),
+      part('b', 1, 2),
+      part('a', 4, 8),
     ]);
-    expect(wanted.replays).toEqual([replay('a', 4, 20), replay('b', 1, 2)]);
+    expect(wanted.replays).toEqual([part('a', 4, 20), part('b', 1, 2)]);
     const [first] = wanted.replays;
     if (!first) throw new Error('there are replays');
     const next = nextOfReplay({ ...watch('a'), ...first }, { blocks: 10, reach: () => 11 });
     expect([next.from, next.to]).toEqual([4, 11]);
     const after = verify(wanted, next);
-    expect(after).toEqual({ ...wanted, replays: [replay('a', 12, 20), replay('b', 1, 2)] });
-    expect(verify(after, { ...next, from: 12, to: 20 }).replays).toEqual([replay('b', 1, 2)]);
+    expect(after).toEqual({ ...wanted, replays: [part('a', 12, 20), part('b', 1, 2)] });
+    expect(verify(after, { ...next, from: 12, to: 20 }).replays).toEqual([part('b', 1, 2)]);
   });
 
   it('is never ahead of what was read', () => {
@@ -118,26 +100,17 @@ describe('how far a chain is verified', () => {
   });
 
   it('goes on behind blocks that could not be read, and compares them once they have been', () => {
-    const before = at({
-      verified: 50,
-      behind: [{ watchId: 'w', next: 12 }],
-      replays: [{ watchId: 'w', next: 15, to: 18 }],
-    });
+    const before = at({ verified: 50, behind: [nextOf('w', 12)], replays: [part('w', 15, 18)] });
     const left = skip(before, { watchId: 'w', to: 20 }, 10);
-    expect(left).toEqual({
-      ...before,
-      behind: [{ watchId: 'w', next: 21 }],
-      replays: [],
-      skipped: [{ watchId: 'w', next: 10, to: 20 }],
-    });
-    expect(skip({ ...left, behind: [{ watchId: 'w', next: 4 }] }, { watchId: 'w', to: 20 }, 4).skipped).toEqual([
-      { watchId: 'w', next: 4, to: 20 },
+    expect(left).toEqual(at({ verified: 50, behind: [nextOf('w', 21)], skipped: [part('w', 10, 20)] }));
+    expect(skip({ ...left, behind: [nextOf('w', 4)] }, { watchId: 'w', to: 20 }, 4).skipped).toEqual([
+      part('w', 4, 20),
     ]);
     const [first] = left.skipped;
     if (!first) throw new Error('blocks were skipped');
     const some = nextOfReplay({ ...watch('w'), ...first }, { blocks: 100, reach: () => 14 });
     const compared = verify(left, some);
-    expect(compared.skipped).toEqual([{ watchId: 'w', next: 15, to: 20 }]);
+    expect(compared.skipped).toEqual([part('w', 15, 20)]);
     expect(verify(compared, { ...some, from: 15, to: 20 }).skipped).toEqual([]);
   });
 
@@ -149,19 +122,18 @@ describe('how far a chain is verified', () => {
   });
 
   it('is what it was up to a block where all after it are others', () => {
-    const replay = (next: number, to: number) => ({ watchId: 'w', next, to });
     const before = at({
       verified: 50,
       behind: [behind('in', 20), behind('after', 31)],
-      replays: [replay(5, 40), replay(31, 40)],
-      skipped: [replay(5, 30), replay(35, 40)],
+      replays: [part('w', 5, 40), part('w', 31, 40)],
+      skipped: [part('w', 5, 30), part('w', 35, 40)],
     });
     expect(verifyAgainAfter(before, 30)).toEqual({
       ...before,
       verified: 30,
       behind: [behind('in', 20)],
-      replays: [replay(5, 30)],
-      skipped: [replay(5, 30)],
+      replays: [part('w', 5, 30)],
+      skipped: [part('w', 5, 30)],
     });
     expect(verifyAgainAfter(before, -1)).toEqual(initialVerification);
   });

@@ -1,35 +1,35 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { CoveredWatch, Range } from './coverage.ts';
+import type { CoveredWatch, Range } from './backfill/coverage.ts';
 
-/** A watch of which the blocks from `next` on are still to be verified. */
+/** A watch whose blocks from `next` on are not verified yet. */
 export interface Unverified {
   readonly watchId: string;
   readonly next: number;
 }
 
-/** Blocks `next`…`to` of a watch that are to be compared because somebody wanted it, whether they are verified or not. */
+/** Blocks `next`…`to` of a watch that somebody wants compared again, verified or not. */
 export interface Replay extends Unverified {
   readonly to: number;
 }
 
 /**
- * How far what is stored of a chain has been compared with it once more: of each watch from its start block to `verified`, or
- * to before `next` if it is behind. An immutable value.
+ * How far the stored records of a chain have been compared with the chain once more. Each watch is verified from its
+ * start block to `verified`, or to the block before `next` if it is behind. An immutable value.
  */
 export interface Verification {
   readonly verified: number;
   readonly behind: readonly Unverified[];
-  /** Of each watch one at most. */
+  /** At most one per watch. */
   readonly replays: readonly Replay[];
-  /** Blocks that could not be read when others were compared: they are compared once they have been read. */
+  /** Blocks that could not be read when later ones were compared. They are compared once they have been read. */
   readonly skipped: readonly Replay[];
-  /** Position up to which registrations are taken into account. */
+  /** Position up to which registrations have been added. */
   readonly watchesUpTo: Position;
 }
 
 export const initialVerification: Verification = { verified: 0, behind: [], replays: [], skipped: [], watchesUpTo: 0 };
 
-/** Everything that watches have from these start blocks on is to be verified: they are new, or begin earlier than before. */
+/** Lets watches be verified from these start blocks on: they are new, or begin earlier than before. */
 export const verifyFrom = (
   verification: Verification,
   watches: readonly CoveredWatch[],
@@ -43,7 +43,9 @@ export const verifyFrom = (
   return { ...verification, behind, watchesUpTo };
 };
 
-/** Replays are wanted. What is left of an earlier one of the same watch, and what is between, is compared with it. */
+/**
+ * Adds replays. One replay per watch: it is merged with what is left of an earlier one, and with the blocks between.
+ */
 export const addReplays = (verification: Verification, replays: readonly Replay[]): Verification => {
   const byWatch = new Map(verification.replays.map((replay) => [replay.watchId, replay]));
   for (const { watchId, next, to } of replays) {
@@ -70,7 +72,7 @@ export const skip = (verification: Verification, { watchId, to }: Pick<Replay, '
   };
 };
 
-/** Other blocks are in the place of all after this one: they are to be verified. */
+/** All blocks after `last` were replaced: they are to be verified again. */
 export const verifyAgainAfter = (verification: Verification, last: number): Verification => {
   if (last < 0) return initialVerification;
   const upTo = (replays: readonly Replay[]) =>
@@ -84,24 +86,29 @@ export const verifyAgainAfter = (verification: Verification, last: number): Veri
   };
 };
 
-/** Some of those that are not behind are verified later than the others: each from its start block, if that comes later. */
+/**
+ * Puts watches behind that were not, each from its start block, or from the first unverified block if that is later.
+ */
 export const leaveBehind = (verification: Verification, watches: readonly CoveredWatch[]): Verification => {
   const from = verification.verified + 1;
   const left = watches.map(({ id, startBlock }) => ({ watchId: id, next: Math.max(from, startBlock) }));
   return { ...verification, behind: [...verification.behind, ...left] };
 };
 
-/** Blocks that are compared together, of these watches. */
+/** A range of blocks that is compared for several watches at once. */
 export interface ToVerify<Watch extends CoveredWatch = CoveredWatch> {
   readonly from: number;
   readonly to: number;
   readonly watches: readonly Watch[];
-  /** Those that stay behind, because not all of these blocks of theirs were read. `undefined` if all of `watches` are behind. */
+  /**
+   * Watches that stay behind, because some of these blocks were not read for them. `undefined` if all of `watches` are
+   * behind.
+   */
   readonly left: readonly CoveredWatch[] | undefined;
   readonly isReplay: boolean;
 }
 
-/** These blocks have been compared. */
+/** Notes that these blocks have been compared. */
 export const verify = (verification: Verification, { from, to, watches, left, isReplay }: ToVerify): Verification => {
   if (left) {
     const reached = left.filter(({ startBlock }) => startBlock <= to);
@@ -120,13 +127,16 @@ export const verify = (verification: Verification, { from, to, watches, left, is
   return { ...verification, behind };
 };
 
-/** What is left of blocks when others are taken out of them: they may be in the middle. */
+/** Takes blocks out of a range. If they are in the middle, two ranges are left. */
 const without = (blocks: Replay, { from, to }: { from: number; to: number }): Replay[] => [
   ...(blocks.next < from ? [{ ...blocks, to: Math.min(blocks.to, from - 1) }] : []),
   ...(to < blocks.to ? [{ ...blocks, next: Math.max(blocks.next, to + 1) }] : []),
 ];
 
-/** A replay of a watch goes on after a block: those up to it are refused for good. They stay as they were verified before. */
+/**
+ * Lets a replay continue after `last`, because the blocks up to it are refused for good. They stay as they were
+ * verified before.
+ */
 export const cutReplay = (verification: Verification, watchId: string, last: number): Verification => ({
   ...verification,
   replays: verification.replays.flatMap((one) =>
@@ -134,7 +144,7 @@ export const cutReplay = (verification: Verification, watchId: string, last: num
   ),
 });
 
-/** Blocks that were skipped are refused still up to this one: what follows is compared by itself. */
+/** Splits skipped blocks after `last`, up to which they are still refused, so that the rest is compared on its own. */
 export const splitSkipped = (verification: Verification, skipped: Replay, last: number): Verification => ({
   ...verification,
   skipped: verification.skipped.flatMap((one) =>
@@ -147,25 +157,28 @@ export const splitSkipped = (verification: Verification, skipped: Replay, last: 
   ),
 });
 
-/** The first block, from this one on, that no range of a watch has. */
+/** The first block, from `from` on, that is in no range of a watch. */
 export const firstRead = (ranges: readonly Range[], from: number): number =>
   ranges
     .toSorted((left, right) => left.next - right.next)
     .reduce((first, { next, to, joins }) => (next <= first && first <= to ? (joins ? Infinity : to + 1) : first), from);
 
-/** The last block, from this one on, up to which a watch with these ranges was read without a gap, and which is final. */
+/**
+ * The last final block up to which a watch with these ranges was read without a gap, from `from` on; `from - 1` or less
+ * if that is none.
+ */
 export const readUpTo = (ranges: readonly Range[], { from, final }: { from: number; final: number }): number =>
   ranges.reduce((last, { next, to, joins }) => (joins || to >= from ? Math.min(last, next - 1) : last), final);
 
 interface Bounds {
   final: number;
-  /** How many are compared together. */
+  /** The most blocks per comparison. */
   blocks: number;
-  /** The last block, from this one on, up to which a watch can be verified now; one before it if it cannot. */
+  /** The last block up to which a watch can be verified now, from `from` on; `from - 1` if it cannot. */
   reach: (watch: CoveredWatch, from: number) => number;
 }
 
-/** The next blocks of the watches that are not behind. There may be none of `watches`, then nothing is to be compared. */
+/** The next blocks of the watches that are not behind. If `watches` is empty, there is nothing to compare. */
 export const nextOfAll = <Watch extends CoveredWatch>(
   { verified }: Verification,
   watches: readonly Watch[],
@@ -181,7 +194,7 @@ export const nextOfAll = <Watch extends CoveredWatch>(
   return { from, to, watches: read, left, isReplay: false };
 };
 
-/** The next blocks of a watch that is behind, and the others whose next block is one of these. */
+/** The next blocks of a watch that is behind, with all other watches whose next block is one of these. */
 export const nextOfBehind = <Watch extends CoveredWatch & Unverified>(
   { verified }: Verification,
   lead: Watch,
@@ -190,7 +203,7 @@ export const nextOfBehind = <Watch extends CoveredWatch & Unverified>(
 ): ToVerify<Watch> => {
   const from = lead.next;
   const to = Math.min(verified, from + blocks - 1, reach(lead, from));
-  // Without a watch that has not read all of these blocks: their logs would be taken for missing records.
+  // A watch that has not read all of these blocks is left out: its logs would be taken for missing records.
   const joining = others.filter((one) => from <= one.next && one.next <= to && reach(one, from) >= to);
   return { from, to, watches: [lead, ...joining], left: undefined, isReplay: false };
 };

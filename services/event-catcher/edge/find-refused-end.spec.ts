@@ -6,7 +6,7 @@ const ANY = { addresses: [], topics: [] };
 const refused = new BlocksRefused('refused', { reason: 'refused', isPrunedEverywhere: true });
 
 describe('the last block that is refused together with the first', () => {
-  /** @returns what was found, and how many requests it took */
+  /** @returns what was found, and the number of requests */
   const found = async (from: number, to: number, errorOf: (block: number) => Error | undefined) => {
     let asked = 0;
     const reader = {

@@ -1,5 +1,5 @@
 import { BlocksRefused, RangeTooLarge, type ChainReader, type LogFilter } from '../../../shared/chain/chain-reader.ts';
-import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
+import type { BlockRange } from '../../../shared/chain/client/refusals/suggested-range.ts';
 
 /**
  * Finds the last block of the refused stretch that begins at `from`, which the caller knows to be refused. Requests single blocks in

@@ -1,7 +1,10 @@
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { Anchor } from '../domain/anchors.ts';
+import type { Anchor } from '../domain/window/anchors.ts';
 
-/** Returns the newest of these blocks, oldest first, that is on the chain. One that no provider gives, as if pruned, is not known to be. */
+/**
+ * Returns the newest of these blocks, given oldest first, that is on the chain. A block that no provider has, perhaps
+ * because it is pruned, does not count.
+ */
 export const newestOnChain = async (
   anchors: readonly Anchor[],
   reader: Pick<ChainReader, 'headersByNumber'>,

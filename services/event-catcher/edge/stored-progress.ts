@@ -1,7 +1,7 @@
-import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import type { ChainProgressEvent } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 
-/** Returns how far a chain has been followed, as was stored last; `undefined` if nothing of it was read. */
+/** Returns the newest stored progress of a chain; `undefined` if nothing of it was read. */
 export const storedProgress = async (
   eventStore: Pick<EventStore, 'read'>,
   chainId: number,

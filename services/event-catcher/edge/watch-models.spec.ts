@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { selectWatches, type WatchSelector } from '../../../shared/chain/watch-names.ts';
-import { Projections } from '../../../shared/edge/projections.ts';
+import { selectWatches, type WatchSelector } from '../../../shared/chain/identifiers/watch-names.ts';
+import { Projections } from '../../../shared/edge/answers/projections.ts';
 import {
   crowdContract,
   crowdedCaller,

@@ -1,18 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { WatchSelector } from '../../../shared/chain/watch-names.ts';
+import type { z } from 'zod';
+import type { WatchSelector } from '../../../shared/chain/identifiers/watch-names.ts';
 import { findMeantWatches } from '../../../shared/edge/meant-watches.ts';
-import { Projections } from '../../../shared/edge/projections.ts';
+import { Projections } from '../../../shared/edge/answers/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import { chainsModel, type ChainDocument, type VerificationDocument } from '../../../shared/read-models/chains.ts';
-import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
-import { withAside } from '../domain/watch-progress.ts';
+import { chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import {
+  chainsModel,
+  type ChainDocument,
+  type VerificationDocument,
+} from '../../../shared/read-models/event-catcher/chains.ts';
+import { watchesModel, type WatchDocument } from '../../../shared/read-models/event-catcher/watches.ts';
+import { withDeferred } from '../domain/watches/watch-progress.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
-const { chain, verification, aside } = chainsModel.collections;
+const { count } = chainEventsModel.collections;
+const { chain, verification, aside: deferred } = chainsModel.collections;
 
-/** Finds watches, and how far their chains were read. */
+/** Finds watches, and how far their chains have been read. */
 @Injectable()
 export class WatchModels {
   constructor(
@@ -21,7 +28,7 @@ export class WatchModels {
   ) {}
 
   /**
-   * Returns the watches of a contract that may be meant, none if what is registered has other names.
+   * Returns the watches of a contract that the caller may mean; none if the registered events have other names.
    * @throws Refusal watch_not_found, not_caught_up
    */
   async ofContract(
@@ -58,35 +65,49 @@ export class WatchModels {
   }
 
   /** Returns `undefined` if the read model does not have the watch, possibly not yet. */
-  async findProjected(id: string): Promise<WatchDocument | undefined> {
-    const stored = (await this.readStore.getMany(watch.name, [id])).get(id);
-    return stored && watch.document.parse(stored.document);
+  findProjected(id: string): Promise<WatchDocument | undefined> {
+    return this.read(watch, id);
+  }
+
+  /** How many records of a watch are not reverted. */
+  async eventsTotal(id: string): Promise<number> {
+    return (await this.read(count, id))?.canonical ?? 0;
   }
 
   /** Returns `undefined` if the chain has not been read yet. */
-  async chain(chainId: number): Promise<ChainDocument | undefined> {
-    const id = String(chainId);
-    const stored = (await this.readStore.getMany(chain.name, [id])).get(id);
-    return stored && chain.document.parse(stored.document);
+  chain(chainId: number): Promise<ChainDocument | undefined> {
+    return this.read(chain, String(chainId));
   }
 
-  /** The same, with what is set aside of these watches as ranges of the chain. */
+  /** The same, with the deferred ranges of these watches among the ranges of the chain. */
   async chainOf(chainId: number, watchIds: readonly string[]): Promise<ChainDocument | undefined> {
-    return this.withAsideOf(await this.chain(chainId), watchIds);
+    return this.withDeferredOf(await this.chain(chainId), watchIds);
   }
 
-  /** Adds what is set aside of these watches to the ranges of a chain. */
-  async withAsideOf(chain: ChainDocument | undefined, watchIds: readonly string[]): Promise<ChainDocument | undefined> {
+  /** Adds the deferred ranges of these watches to the ranges of a chain. */
+  async withDeferredOf(
+    chain: ChainDocument | undefined,
+    watchIds: readonly string[],
+  ): Promise<ChainDocument | undefined> {
     if (!chain) return undefined;
-    // Read after the chain: ranges that it does not have any more are set aside by then.
-    const stored = await this.readStore.getMany(aside.name, watchIds);
-    return withAside(chain, new Map(Array.from(stored, ([id, { document }]) => [id, aside.document.parse(document)])));
+    // Read after the chain, because a range that the chain no longer lists is deferred by then.
+    const stored = await this.readStore.getMany(deferred.name, watchIds);
+    return withDeferred(
+      chain,
+      new Map(Array.from(stored, ([id, { document }]) => [id, deferred.document.parse(document)])),
+    );
   }
 
   /** Returns `undefined` if nothing of the chain has been verified yet. */
-  async verification(chainId: number): Promise<VerificationDocument | undefined> {
-    const id = String(chainId);
-    const stored = (await this.readStore.getMany(verification.name, [id])).get(id);
-    return stored && verification.document.parse(stored.document);
+  verification(chainId: number): Promise<VerificationDocument | undefined> {
+    return this.read(verification, String(chainId));
+  }
+
+  private async read<Document>(
+    { name, document }: { name: string; document: z.ZodType<Document> },
+    id: string,
+  ): Promise<Document | undefined> {
+    const stored = (await this.readStore.getMany(name, [id])).get(id);
+    return stored && document.parse(stored.document);
   }
 }

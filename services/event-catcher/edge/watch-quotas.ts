@@ -1,18 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { quotaOf, type QuotaName } from '../../../schemas/http/quotas.ts';
+import { quotaOf, type QuotaName } from '../../../schemas/http/event-catcher/quotas.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { claimantText } from '../../../shared/chain/claimant.ts';
+import { claimantText } from '../../../shared/chain/identifiers/claimant.ts';
 import { CLOCK, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import type { Watch } from '../../../shared/read-models/watches.ts';
-import { appQuotaStream, claimsFold, returnQuota, takeQuota, userQuotaStream, type Claim } from '../domain/claims.ts';
-import { removeClaim } from '../domain/stopped-watch.ts';
-import { watchFold, watchStream } from '../domain/watch.ts';
+import type { Watch } from '../../../shared/read-models/event-catcher/watches.ts';
+import {
+  appQuotaStream,
+  claimsFold,
+  returnQuota,
+  takeQuota,
+  userQuotaStream,
+  type Claim,
+} from '../domain/watches/claims.ts';
+import { removeClaim } from '../domain/watches/stopped-watch.ts';
+import { watchFold, watchStream } from '../domain/watches/watch.ts';
 
-/** After that a claim without a registration was left over by a process that died: a registration takes a few seconds. */
+/**
+ * After this time, a claim without a registration was left by a process that died: a registration takes a few seconds.
+ */
 const LEFT_OVER_AFTER_MS = 60_000;
 const LOADED_AT_ONCE = 50;
 
@@ -33,7 +42,9 @@ export class WatchQuotas {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Counts a claim for its app, and for its user where there is one, before it is registered. @throws Refusal quota_exceeded */
+  /**
+   * Counts a claim for its app, and for its user if it has one, before it is registered. @throws Refusal quota_exceeded
+   */
   async take(claimed: Claim, metadata: EventMetadata): Promise<void> {
     try {
       await this.takeAll(claimed, metadata);
@@ -44,8 +55,8 @@ export class WatchQuotas {
   }
 
   /**
-   * Counts a claim again after it was registered: a removal at the same time may have returned what was taken before. If
-   * others have used up the quota since, the claim is dropped.
+   * Counts a claim again after it was registered, because a concurrent removal may have undone the first count. If
+   * others have used up the quota since, drops the claim.
    * @returns the refusal with which it was dropped
    */
   async keep(claimed: Claim, metadata: EventMetadata): Promise<Refusal | undefined> {
@@ -60,7 +71,7 @@ export class WatchQuotas {
     }
   }
 
-  /** Refuses what `take` would refuse, and counts nothing. @throws Refusal quota_exceeded */
+  /** Refuses what `take` would refuse, without counting. @throws Refusal quota_exceeded */
   async check(claimed: Claim, metadata: EventMetadata): Promise<void> {
     for (const { stream, rule, claim } of countedIn(claimed)) {
       const most = quotaOf(this.settings, rule);
@@ -71,13 +82,13 @@ export class WatchQuotas {
     }
   }
 
-  /** Returns what was counted for a claim that was dropped, unless it was registered again meanwhile. */
+  /** Undoes the count of a claim that was dropped, unless it was registered again meanwhile. */
   async return(claimed: Claim, metadata: EventMetadata): Promise<void> {
     await this.returnIn(countedIn(claimed), metadata);
     await this.keepIfRegistered(claimed, metadata);
   }
 
-  /** A registration at the same time may have relied on what was just returned. */
+  /** A concurrent registration may have relied on the count that was just undone. */
   private async keepIfRegistered(claimed: Claim, metadata: EventMetadata): Promise<void> {
     const { state } = await this.transactor.load(watchStream(claimed.watchId), watchFold);
     if (isClaimed(state, claimed)) await this.keep(claimed, metadata);
@@ -124,7 +135,7 @@ export class WatchQuotas {
     }
   }
 
-  /** Returns what was counted and never registered, or not returned when it was removed. Looks once a minute at most. */
+  /** Undoes counts whose claim was never registered, or was removed. Checks at most once a minute. */
   private async returnLeftOver(stream: string, metadata: EventMetadata): Promise<boolean> {
     const nowMs = this.clock.now();
     if (nowMs - (this.lookedAt.get(stream) ?? 0) < LEFT_OVER_AFTER_MS) return false;
@@ -152,7 +163,7 @@ const isQuotaExceeded = (error: unknown): error is Refusal =>
 const isClaimed = (watch: Watch | undefined, claim: Claim): boolean =>
   watch?.claims.includes(claimantText(claim)) === true;
 
-/** The streams in which a claim is counted: an app itself is no user. */
+/** The streams in which a claim is counted. A claim of an app itself has no user's stream. */
 const countedIn = (claim: Claim): Counted[] => {
   const { appId, userId } = claim;
   const ofApp: Counted = { stream: appQuotaStream(appId), rule: 'appWatches', claim };

@@ -1,4 +1,4 @@
-import type { EventOrigin, ObservedRecord, WindowBlock } from '../../../schemas/events/chain-events.ts';
+import type { EventOrigin, ObservedRecord, WindowBlock } from '../../../schemas/events/event-catcher/chain-events.ts';
 import { BLOOM_OF_EVERYTHING } from '../../../shared/chain/bloom.ts';
 import {
   ChainUnavailable,
@@ -9,31 +9,43 @@ import {
   type LogFilter,
 } from '../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import type { RecordChanges } from './store-changes/chain-records.ts';
-import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, type WatchedEvent } from './watched-event.ts';
+import type { RecordChanges } from './stored-changes/chain-records.ts';
+import {
+  filterFor,
+  belongsTo,
+  matcherFor,
+  filterByBloom,
+  recordOf,
+  type WatchedEvent,
+} from './watches/watched-event.ts';
 
-/** The records that were read, and a test for all records that this reading would have found. */
+/**
+ * `observed`: the records (decoded logs) that were read. `isRead`: whether a record belongs to the blocks and watches
+ * that were read.
+ */
 export type ReadRecords = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 
-/** Roughly what a record takes beside its log's data. */
+/** Approximate size in memory of a record, which is a decoded log, without the log's data. */
 const RECORD_BYTES = 500;
-/** How often the watches of a block are halved, to find those whose logs a provider refuses. */
+/**
+ * If a provider refuses a block's logs, the watches are split in halves up to this many times to find those at fault.
+ */
 const HALVED_MOST = 3;
-/** How many blocks of a window are requested at a time. */
+/** How many recent blocks, which may still be reorganised, have their logs requested at a time. */
 const BLOCKS_AT_ONCE = 32;
 
-/** The records that were read of a block, and the watches whose records no provider gives. */
+/** The result of reading one block: the records found, and the watches whose logs no provider returns. */
 export interface BlockRead extends ReadRecords {
   refused: readonly WatchedEvent[];
-  /** Those of them that were asked for alone: it is known that they are at fault. */
+  /** The refused watches that were requested alone, so that no other watch can be the cause. */
   atFault: readonly WatchedEvent[];
-  /** Whether its bloom ruled all of them out. */
+  /** Whether the block's bloom filter rules out logs of every watch, so that no logs were requested. */
   isRuledOut: boolean;
 }
 
 /**
- * Reads the records of the watches in one block: with no call if its bloom rules all of them out, else with one. If that fails
- * though a provider answers, the watches are read in parts.
+ * Reads the records of watches in one block: with one call, or with none if the block's bloom rules all watches out. If
+ * the call fails although a provider still has the block, requests the watches in halves to find those at fault.
  */
 export const readBlock = async (
   reader: ChainReader,
@@ -57,14 +69,14 @@ export const readBlock = async (
 
 interface Part {
   watches: readonly WatchedEvent[];
-  /** `undefined` if they cannot be read. */
+  /** `undefined` if no provider returns the logs of `watches`. */
   records?: ObservedRecord[];
 }
 
 interface BlockToRead {
   reader: ChainReader;
   header: BlockHeader;
-  /** How many watches the bloom was asked about. */
+  /** How many watches were compared with the block's bloom: the more there are, the likelier is a match by chance. */
   chosenFrom: number;
 }
 
@@ -82,11 +94,11 @@ const readParts = async (block: BlockToRead, watches: readonly WatchedEvent[], h
   }
 };
 
-/** @throws ChainUnavailable if no provider answers, so that it is nobody's fault */
+/** Whether the block is still on the chain. @throws ChainUnavailable if no provider answers: then no watch is blamed */
 const isStillThere = async (reader: ChainReader, { number, hash }: BlockHeader): Promise<boolean> =>
   (await reader.headersByNumber([number]))[0]?.hash === hash;
 
-/** Reads the records of watches in blocks that may be reorganised, by the hashes of the blocks. */
+/** Reads the records of watches in blocks that may still be reorganised. Returns the records by block hash. */
 export const readWindow = async (
   reader: ChainReader,
   blocks: readonly WindowBlock[],
@@ -98,7 +110,7 @@ export const readWindow = async (
     await Promise.all(
       blocks.slice(at, at + BLOCKS_AT_ONCE).map(async (block, index) => {
         const found = headers[at + index];
-        // If the chain has another block of this number by now, that block's bloom says nothing about ours.
+        // After a reorganisation `found` is a different block, and its bloom says nothing about the logs of `block`.
         const header = found?.hash === block.hash ? found : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
         read.set(block.hash, await recordsOfBlock(reader, header, watches, 'backfill'));
       }),
@@ -107,7 +119,7 @@ export const readWindow = async (
   return read;
 };
 
-/** What was read in these blocks for these watches. */
+/** Selects the records of the given watches in the given blocks. @param records all that were read, by block hash */
 export const readIn = (
   blocks: readonly WindowBlock[],
   watches: readonly WatchedEvent[],
@@ -121,7 +133,10 @@ export const readIn = (
   };
 };
 
-/** @param chosenFrom how many watches the bloom may have left out already, with these */
+/**
+ * Reads the records of watches in one block. Requests nothing if the block's bloom rules all watches out.
+ * @param chosenFrom how many watches were compared with the bloom, if more than `watches`
+ */
 const recordsOfBlock = async (
   reader: ChainReader,
   header: BlockHeader,
@@ -135,7 +150,11 @@ const recordsOfBlock = async (
   return toRecords(logs, possible, () => header.timestamp, origin);
 };
 
-/** Reads the records of watches in blocks `from`…`to`, in chain order, and about how many bytes they have. @throws RangeTooLarge */
+/**
+ * Reads the records of watches in blocks `from`…`to`, inclusive. Returns the records in chain order, and their
+ * approximate size.
+ * @throws RangeTooLarge, ChainUnavailable
+ */
 export const recordsOfRange = async (
   reader: ChainReader,
   watches: readonly WatchedEvent[],
@@ -156,7 +175,9 @@ export const recordsOfRange = async (
   return { records, bytes };
 };
 
-/** Requests a single block by its hash if a provider refuses it as a range. */
+/**
+ * Reads the logs of blocks `from`…`to`. If a single block counts as too large a range, requests that block by its hash.
+ */
 const logsOfRange = async (reader: ChainReader, filter: LogFilter, from: number, to: number): Promise<ChainLog[]> => {
   try {
     return await reader.logsOfRange(from, to, filter);
@@ -168,7 +189,10 @@ const logsOfRange = async (reader: ChainReader, filter: LogFilter, from: number,
   }
 };
 
-/** @param timeOf Unix seconds */
+/**
+ * Decodes each log into one record for each watch that it matches.
+ * @param timeOf returns the time of the log's block in Unix seconds
+ */
 export const toRecords = (
   logs: readonly ChainLog[],
   watches: readonly WatchedEvent[],

@@ -1,17 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
 
 describe('following a chain', () => {
   it('backfills from the start block, joins the head, and keeps chain order', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 40);
+    await using follower = new FollowerUnderTest({ blocks: 40 });
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     mineSome(follower.chain, 10, 1_000);
     await follower.expectChain();
     await follower.stop();
@@ -21,42 +17,17 @@ describe('following a chain', () => {
     expect(new Set(origins)).toEqual(new Set(['backfill', 'live']));
   });
 
-  it('stores records in their public form', async () => {
-    const follower = new FollowerUnderTest();
-    await follower.register();
-    follower.start();
-    await follower.caughtUp();
-    const { hash, number } = follower.chain.mine([transfer(7)]);
-    await follower.expectChain();
-    await follower.stop();
-    const [event] = await follower.changes();
-    expect(event?.data).toMatchObject({
-      ChainId: 2484,
-      ContractAddress: transferWatch.contractAddress,
-      EventName: 'Transfer',
-      EventSignature: transferWatch.eventSignature,
-      BlockNumber: number,
-      BlockHash: hash,
-      BlockTime: '2023-11-14T22:13:21.000Z',
-      LogIndex: 0,
-      Data: { from: `0x${'0'.repeat(39)}1`, to: `0x${'0'.repeat(39)}2`, value: '7' },
-      Origin: 'live',
-    });
-  });
-
   it('begins at a start block that is not final yet', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 20);
+    await using follower = new FollowerUnderTest({ blocks: 20 });
     await follower.register({ startBlock: follower.chain.tip.number - 2 });
     follower.start();
     await follower.caughtUp();
     mineSome(follower.chain, 3, 500);
     await follower.expectChain();
-    await follower.stop();
   });
 
   it('reads a block once, and its logs at most once for all watches', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     await follower.register();
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     follower.start();
@@ -71,58 +42,33 @@ describe('following a chain', () => {
   });
 
   it('stores nothing while nothing happens', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     await follower.register();
     follower.start();
     await follower.caughtUp();
     const head = await follower.store.head();
     const callsBefore = follower.chain.calls.length;
-    await eventually(() => follower.chain.calls.length > callsBefore + 1_200, 10_000, 'the head must be read often');
+    await follower.until(() => follower.chain.calls.length > callsBefore + 1_200, 'the head must be read often');
     await follower.stop();
     expect(await follower.store.head()).toBe(head);
   });
 
-  it('extends a watch backwards without touching its stored records', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 30);
-    await follower.register({ startBlock: 25 });
-    follower.start();
-    await follower.caughtUp();
-    await follower.extend(0);
-    await follower.expectChain();
-    await follower.stop();
-  });
-
   it('reads the blocks that it missed during a long stop as ranges', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest({ blocks: 12 });
     await follower.register();
-    mineSome(follower.chain, 12);
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     mineSome(follower.chain, 700, 10_000);
     follower.chain.calls.length = 0;
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     expect(follower.chain.calls.filter((call) => call === 'logsOfBlock').length).toBeLessThan(2 * CONFIRMATIONS);
-  });
-
-  it('reads many blocks that were mined at once as ranges', async () => {
-    const follower = new FollowerUnderTest();
-    await follower.register();
-    mineSome(follower.chain, 12);
-    follower.start();
-    await follower.expectChain();
-    mineSome(follower.chain, 700, 10_000);
-    await follower.expectChain();
-    await follower.stop();
   });
 });
 
 describe('the stored progress of a chain', () => {
   it('does not grow with the number of records', async () => {
-    const follower = new FollowerUnderTest({ confirmations: 20 });
+    await using follower = new FollowerUnderTest({ confirmations: 20 });
     const contracts = Array.from({ length: 200 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`);
     await follower.register();
     for (const contractAddress of contracts) await follower.register({ watchId: contractAddress, contractAddress });
@@ -148,8 +94,7 @@ describe('the stored progress of a chain', () => {
 
 describe('a head that jumps far ahead', () => {
   it('is followed without a restart', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 10);
+    await using follower = new FollowerUnderTest({ blocks: 10 });
     await follower.register();
     follower.start();
     await follower.caughtUp();
@@ -162,8 +107,7 @@ describe('a head that jumps far ahead', () => {
 
 describe('a reorganisation', () => {
   it.each([1, 2, 3, 5])('of depth %i reverts records newest first, and reads the new branch', async (depth) => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 10);
+    await using follower = new FollowerUnderTest({ blocks: 10 });
     await follower.register();
     follower.start();
     await follower.caughtUp();
@@ -182,7 +126,7 @@ describe('a reorganisation', () => {
   });
 
   it('that brings a block back observes its records again', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     await follower.register();
     follower.start();
     follower.chain.mine([transfer(1)]);
@@ -204,62 +148,49 @@ describe('a reorganisation', () => {
   });
 
   it('deeper than finality pauses the chain, which goes on when its provider has the final block again', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 20);
+    await using follower = new FollowerUnderTest({ blocks: 20 });
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     const before = await follower.store.head();
     const restore = follower.chain.rollBack(15);
     mineSome(follower.chain, 20, 900);
     const loop = follower.start();
     const error = () => follower.meter.chainError;
-    await eventually(
-      () => error()?.includes('another block is in the place'),
-      15_000,
-      'the status must say what is wrong',
-    );
-    await eventually(() => loop.state === 'running', 15_000, 'the process must be ready');
+    await follower.until(() => error()?.includes('another block is in the place'), 'the status must say what is wrong');
+    await follower.until(() => loop.state === 'running', 'the process must be ready');
     expect(await follower.store.head()).toBe(before);
     restore();
     mineSome(follower.chain, 1);
     await follower.expectChain();
     expect([follower.starts, error()]).toEqual([2, null]);
-    await follower.stop();
   });
 });
 
 describe('a development chain that lost blocks', () => {
   it('is read again from the beginning if it lost final blocks', async () => {
-    const follower = new FollowerUnderTest({ isDevelopment: true });
-    mineSome(follower.chain, 20);
+    await using follower = new FollowerUnderTest({ blocks: 20, isDevelopment: true });
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     follower.chain.rollBack(15);
     mineSome(follower.chain, 3, 900);
     await follower.expectChain();
     await follower.stop();
     follower.chain.rollBack(8);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 
   it.each(['while it runs', 'between two starts'])(
     'is followed back %s, even if no block is mined after that',
     async (when) => {
-      const follower = new FollowerUnderTest({ isDevelopment: true });
+      await using follower = new FollowerUnderTest({ isDevelopment: true });
       for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
       await follower.register();
-      follower.start();
-      await follower.expectChain();
+      await follower.follow();
       if (when === 'between two starts') await follower.stop();
       follower.chain.rollBack(3);
       if (when === 'between two starts') follower.start();
       await follower.expectChain();
-      await follower.stop();
     },
   );
 });

@@ -1,38 +1,39 @@
 import { FinalizedContradicted, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { Announcements } from '../domain/announcements.ts';
-import { nextLookMs } from '../domain/next-look.ts';
-import { stillMaxMs, stillText } from '../domain/still-head.ts';
-import { tipOf } from '../domain/window.ts';
-import { Backfills } from './backfills.ts';
-import { advanceToHead } from './advance-to-head.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
+import { Announcements } from '../domain/head/announcements.ts';
+import { nextPollMs } from '../domain/head/next-poll.ts';
+import { stalledAfterMs, stalledText } from '../domain/head/stalled-head.ts';
+import { tipOf } from '../../../shared/chain/window.ts';
+import { Backfills } from './backfill/backfills.ts';
+import { advanceToHead } from './head/advance-to-head.ts';
 import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
-import { DeeperThanFinality, finalBlockError, FinalBlocksLost } from './reconcile.ts';
-import { resume } from './resume.ts';
-import { ChainAppends } from './store-changes/chain-appends.ts';
-import type { ChainWriter } from './store-changes/chain-writer.ts';
-import { addWatches } from './add-watches.ts';
-import { Places } from './places.ts';
-import { VerificationPass } from './verify-chain/verification-pass.ts';
+import { DeeperThanFinality, finalBlockError, FinalBlocksLost } from './window/reconcile.ts';
+import { resume } from './window/resume.ts';
+import { ChainAppends } from './stored-changes/chain-appends.ts';
+import type { ChainWriter } from './stored-changes/chain-writer.ts';
+import { addWatches } from './watches/add-watches.ts';
+import { SlotAllocator } from './backfill/slot-allocator.ts';
+import { VerificationPass } from './verification/verification-pass.ts';
 
-/** A chain that contradicts a final block is not read until its provider says something else. So often that is looked at. */
+/** How long to wait, in multiples of `pollMs`, before a chain that lacks a formerly final block is tried again. */
 const CONTRADICTED_POLLS = 10;
-/** How often places are given at most, and at least. */
-const PLACES_MS = 50;
-const PLACES_MS_MAX = 5_000;
+/** The shortest and the longest time between two allocations of slots, the places for unread ranges in a checkpoint. */
+const SLOTS_MS = 50;
+const SLOTS_MS_MAX = 5_000;
 
 /**
- * Follows one chain until the signal aborts. It throws if something fails, and the caller runs it again. A chain that contradicts a
- * block that was final pauses: other chains, and the process, go on. What must stay
- * true:
- * - the window is linked, and the records of a block are stored before the stored progress contains the block;
- * - a watch is live only when its records before the window, and in it, are stored;
+ * Reads one chain until the signal aborts. Throws if something fails: the caller then calls this function again. If the
+ * chain lacks a block that was final, logs an error, pauses and tries again. What must stay true:
+ * - the window, which is the newest final block and all later ones, is linked by parent hashes;
+ * - the records (decoded logs) of a block are stored before the checkpoint that contains the block;
+ * - a watch is read at the head only after its backfill has reached the head;
  * - only final blocks are read as ranges;
- * - before it reads what is stored after the stored progress, the appends of earlier followers are fenced (decision 0012);
- * - whatever fails, running again from the stored progress stores nothing twice and misses nothing.
- * @param reportRunning called whenever the follower has done what it could for now
+ * - the follower fences the streams (the event store then refuses late appends of earlier followers) before it reads
+ * what earlier followers stored after their last checkpoint (decision 0012);
+ * - after any failure, a new start from the newest checkpoint stores nothing twice and misses nothing.
+ * @param reportRunning called after each poll of the head, and before each pause because of a lost final block
  */
 export const followChain = async (
   settings: FollowSettings,
@@ -41,7 +42,7 @@ export const followChain = async (
   reportRunning: () => void,
   term: LeaseTerm,
 ): Promise<void> => {
-  // Until they are fenced, requests of earlier followers may be in flight.
+  // Appends of earlier followers may still arrive, until a fence makes the event store refuse them.
   term.leavesInFlight = !term.nothingInFlightBefore;
   const alarmed = new LogThrottle();
   while (!signal.aborted) {
@@ -84,11 +85,14 @@ const followFromStored = async (
   }
 };
 
-/** Runs side by side: following the head, adding the watches that are registered, the backfills, and the verification. */
+/**
+ * Runs the tasks of one chain concurrently: polling the head, adding registered watches, backfilling blocks, allocating
+ * slots to unread ranges, and verifying final blocks.
+ */
 class ChainFollower {
   private readonly backfills: Backfills;
   private readonly announcements = new Announcements();
-  private readonly places: Places;
+  private readonly slots: SlotAllocator;
   private readonly failed = Promise.withResolvers<never>();
 
   constructor(
@@ -96,18 +100,18 @@ class ChainFollower {
     private readonly writer: ChainWriter,
     private readonly pass: VerificationPass,
     private readonly dependencies: Pick<FollowerDependencies, 'meter' | 'clock' | 'bounds'>,
-    /** All work that must end before the chain may be followed again. */
+    /** Unfinished tasks: all of them must end before the chain is followed again. */
     private readonly running: Set<Promise<unknown>>,
   ) {
     this.backfills = new Backfills({ ...dependencies, chain, writer });
-    this.places = new Places(chain, this.backfills, dependencies.clock);
+    this.slots = new SlotAllocator(chain, this.backfills, dependencies.clock);
   }
 
-  /** Returns when the signal has aborted, or throws the first error of one of them. */
+  /** Runs all tasks until the signal aborts. @throws the first error of any task */
   async follow(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     this.start(this.backfills.run(signal));
     this.start(this.addRegistered(signal));
-    this.start(this.givePlaces(signal));
+    this.start(this.allocateSlots(signal));
     this.start(this.pass.run(signal));
     const head = this.followHead(signal, reportRunning);
     this.start(head);
@@ -124,19 +128,23 @@ class ChainFollower {
       const before = this.writer.progress.window;
       const head = await finality.head();
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
-      this.backfills.lookAgain();
+      this.backfills.wake();
       reportRunning();
       const isFound = tipOf(this.writer.progress.window) !== tipOf(before);
       if (isFound) foundAtMs = clock.elapsed();
       const foundAgoMs = clock.elapsed() - foundAtMs;
-      this.warnOfStillHead(head, foundAgoMs);
-      this.announcements.looked({ wasAnnounced, isFound });
-      wasAnnounced = await this.untilNextLook(this.nextLookMs(head, foundAgoMs), rung, signal);
+      this.warnOfStalledHead(head, foundAgoMs);
+      this.announcements.polled({ wasAnnounced, isFound });
+      wasAnnounced = await this.untilNextPoll(this.nextPollMs(head, foundAgoMs), rung, signal);
     }
   }
 
-  /** @param seen how many announcements there were before the last look. @returns whether the next one was announced */
-  private async untilNextLook(timeMs: number, seen: number, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Waits until the next poll of the head is due, or an endpoint announces a new head.
+   * @param seen how many heads had been announced before the last poll
+   * @returns whether another head was announced; `false` if announcements are ignored
+   */
+  private async untilNextPoll(timeMs: number, seen: number, signal: AbortSignal): Promise<boolean> {
     const { newHeads, pollMs } = this.chain;
     const leastMs = Math.min(pollMs, timeMs);
     await pause(leastMs, signal);
@@ -151,45 +159,50 @@ class ChainFollower {
     return newHeads.announced.rung > seen;
   }
 
-  /** @throws DeeperThanFinality if the chain ends before its final block: a provider that lags does not for so long */
-  private warnOfStillHead(head: BlockHeader, stillMs: number): void {
+  /**
+   * Sets the warning that no new block has been found for long, or clears it.
+   * @throws DeeperThanFinality if the stalled head is below the stored final block: no provider lags behind for that
+   * long
+   */
+  private warnOfStalledHead(head: BlockHeader, stalledMs: number): void {
     const { chain } = this;
     const { window } = this.writer.progress;
-    const isStill = !chain.isDevelopment && stillMs > stillMaxMs(window);
-    if (isStill && head.number < window[0].number) throw finalBlockError(chain, undefined);
-    chain.meter.chainWarning = isStill ? stillText(stillMs) : null;
+    const isStalled = !chain.isDevelopment && stalledMs > stalledAfterMs(window);
+    if (isStalled && head.number < window[0].number) throw finalBlockError(chain, undefined);
+    chain.meter.chainWarning = isStalled ? stalledText(stalledMs) : null;
   }
 
-  private nextLookMs(head: BlockHeader, foundAgoMs: number): number {
+  private nextPollMs(head: BlockHeader, foundAgoMs: number): number {
     const { newHeads, pollMs, pollMsMax, isLocal } = this.chain;
     const { window } = this.writer.progress;
-    // It was approached in a step, and the next one is due.
+    // The head is far ahead, and this poll read only the next `WALK_BLOCKS_MAX` blocks: reads on after the shortest
+    // pause.
     if (tipOf(window).number < head.number) return pollMs;
     const announcedAgoMs = this.announcements.areWaitedFor ? newHeads.announcedAgoMs : Infinity;
-    return nextLookMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax, isLocal });
+    return nextPollMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax, isLocal });
   }
 
-  /** Adds what is registered, in order. */
+  /** Adds newly registered watches to the progress, and applies changes to known ones, in the order of their events. */
   private async addRegistered(signal: AbortSignal): Promise<void> {
     const { watches } = this.chain;
     for await (const next of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
       await this.writer.commit((progress) => addWatches(progress, next, this.chain));
-      this.backfills.lookAgain();
+      this.backfills.wake();
     }
   }
 
-  /** Gives places to ranges, whenever some are finished, or have failed. */
-  private async givePlaces(signal: AbortSignal): Promise<void> {
-    const { places } = this;
+  /** Allocates slots to unread ranges each time a range was read or failed, and at least every few seconds. */
+  private async allocateSlots(signal: AbortSignal): Promise<void> {
+    const { slots } = this;
     const { readingEnded } = this.backfills;
     while (!signal.aborted) {
       const seen = readingEnded.rung;
-      if (places.isDue(this.writer.progress)) {
-        await this.writer.commit((progress) => places.give(progress));
-        this.backfills.lookAgain();
+      if (slots.isDue(this.writer.progress)) {
+        await this.writer.commit((progress) => slots.allocate(progress));
+        this.backfills.wake();
       }
-      await readingEnded.wait(seen, AbortSignal.any([signal, AbortSignal.timeout(PLACES_MS_MAX)]));
-      await pause(PLACES_MS, signal);
+      await readingEnded.wait(seen, AbortSignal.any([signal, AbortSignal.timeout(SLOTS_MS_MAX)]));
+      await pause(SLOTS_MS, signal);
     }
   }
 

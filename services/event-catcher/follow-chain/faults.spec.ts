@@ -1,11 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { gated, canonicalOnly, interrupted, withHead } from '../testing/faulty-readers.ts';
-import { withoutProgress } from '../testing/faulty-stores.ts';
+import { gated, except, canonicalOnly, interrupted, withHead } from '../testing/follower/faulty-readers.ts';
+import { withoutProgress } from '../testing/follower/faulty-stores.ts';
 import { approvalWatch } from '../testing/example-watches.ts';
-import { approval, FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
+import {
+  approval,
+  FollowerUnderTest,
+  mineSome,
+  otherContract,
+  transfer,
+} from '../testing/follower/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
@@ -17,43 +22,34 @@ const killedBeforeProgress = async (mine: (follower: FollowerUnderTest) => void)
   const follower = new FollowerUnderTest();
   for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
   await follower.register();
-  follower.start();
-  await follower.expectChain();
+  await follower.follow();
   await follower.stop();
   mine(follower);
   follower.start({ store: withoutProgress(follower.store) });
   const expected = follower.recordsOnChain().length;
-  await eventually(
-    async () => (await follower.observed()).length === expected,
-    15_000,
-    'the new records must be stored',
-  );
+  await follower.until(async () => (await follower.observed()).length === expected, 'the new records must be stored');
   await follower.stop();
   return follower;
 };
 
 describe('a follower that was killed before it stored its progress', () => {
   it('reverts what was reorganised away during a long stop', async () => {
-    const follower = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
+    await using follower = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
     follower.chain.rollBack(1);
     for (let block = 0; block < 600; block += 1)
       follower.chain.mine(block % 100 === 0 ? [transfer(1_000 + block)] : []);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 
   it('reverts what was reorganised away by a shorter branch, and stores its progress', async () => {
-    const follower = await killedBeforeProgress(({ chain }) => {
+    await using follower = await killedBeforeProgress(({ chain }) => {
       chain.mine([]);
       chain.mine([]);
       chain.mine([transfer(101)]);
     });
     follower.chain.rollBack(3);
     follower.chain.mine([transfer(55)]);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 
   it.each([
@@ -61,7 +57,7 @@ describe('a follower that was killed before it stored its progress', () => {
     ['far behind', 505],
   ])('reverts what is reorganised away while it starts again %s the head', async (_how, blocks) => {
     for (let calls = 1; calls <= 7; calls += 1) {
-      const follower = await killedBeforeProgress(({ chain }) => {
+      await using follower = await killedBeforeProgress(({ chain }) => {
         for (let left = blocks; left > 0; left -= 1) chain.mine(left <= 2 ? [transfer(left)] : []);
       });
       follower.chain.mine([]);
@@ -71,22 +67,19 @@ describe('a follower that was killed before it stored its progress', () => {
         return Promise.resolve();
       };
       follower.start({ reader: interrupted(follower.chain, calls, reorganise) });
-      await eventually(
+      await follower.until(
         () => follower.chain.logs.at(-1)?.data.endsWith((303).toString(16)),
-        15_000,
         'it must make that many calls',
       );
       await follower.expectChain();
-      await follower.stop();
     }
   });
 
   it('observes again what it reverted for a branch that nobody has, though its block is denied at the start', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     const { chain } = follower;
     const misnamed = { ...(await chain.head()), hash: `0x${'ab'.repeat(32)}` };
@@ -97,21 +90,19 @@ describe('a follower that was killed before it stored its progress', () => {
       },
     );
     follower.start({ reader });
-    await eventually(async () => (await follower.observed()).length === 19, 15_000, 'it must revert the newest block');
+    await follower.until(async () => (await follower.observed()).length === 19, 'it must revert the newest block');
     await follower.stop();
     chain.mine([transfer(21)]);
-    follower.start({
+    await follower.follow({
       reader: overriding<ChainReader>(chain, {
         headersByNumber: async (numbers) =>
           (await chain.headersByNumber(numbers)).map((header) => (header?.number === 20 ? undefined : header)),
       }),
     });
-    await follower.expectChain();
-    await follower.stop();
   });
 
   it('reverts what is reorganised away while the head of the provider lags', async () => {
-    const follower = await killedBeforeProgress(({ chain }) => {
+    await using follower = await killedBeforeProgress(({ chain }) => {
       chain.mine([transfer(101)]);
       chain.mine([transfer(102)]);
     });
@@ -123,22 +114,16 @@ describe('a follower that was killed before it stored its progress', () => {
       return lagging && chain.logs.at(-1)?.data.endsWith('66') ? Promise.resolve(lagging) : chain.head();
     };
     follower.start({ reader: withHead(chain, head) });
-    await eventually(() => asked > 2, 15_000, 'it must follow the head that lags');
+    await follower.until(() => asked > 2, 'it must follow the head that lags');
     chain.rollBack(1);
     chain.mine([transfer(103)]);
     await follower.expectChain();
-    await follower.stop();
   });
 
   it('recognises the records of a watch that the stored progress does not contain', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     for (let block = 1; block <= 20; block += 1) follower.chain.mine([approval(block)]);
-    const pruned = overriding<ChainReader>(follower.chain, {
-      logsOfRange: (from, to, filter) =>
-        filter.addresses.includes(otherContract)
-          ? Promise.reject(new ChainUnavailable('history pruned'))
-          : follower.chain.logsOfRange(from, to, filter),
-    });
+    const pruned = except(follower.chain, () => [otherContract]);
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     follower.chain.mine([{ ...transfer(1), address: otherContract }]);
     mineSome(follower.chain, 10);
@@ -147,48 +132,34 @@ describe('a follower that was killed before it stored its progress', () => {
     await follower.register(approvalWatch);
     const wanted = follower.recordsOnChain().length;
     follower.start({ reader: pruned });
-    await eventually(
-      async () => (await follower.observed()).length === wanted,
-      15_000,
-      'the second watch must be read',
-    );
+    await follower.until(async () => (await follower.observed()).length === wanted, 'the second watch must be read');
     await follower.stop();
     follower.chain.rollBack(4);
     follower.chain.mine([]);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 
   it('extends a watch to blocks whose records it has stored already', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 19 });
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     await follower.extend(10);
     // It stores records of the extension, at last those in blocks that are not final, and dies before the progress.
     await follower.runUntilKilled(4, true);
     expect((await follower.observed()).length).toBe(11);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 
   it('stores its progress after a block was reverted and observed again', async () => {
-    const follower = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
-    follower.start();
-    await follower.expectChain();
+    await using follower = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
+    await follower.follow();
     await follower.stop();
     const store = withoutProgress(follower.store);
     const reached = async (changes: number) => {
       follower.start({ store });
-      await eventually(
-        async () => (await follower.changes()).length === changes,
-        15_000,
-        'it must store that many events',
-      );
+      await follower.until(async () => (await follower.changes()).length === changes, 'it must store that many events');
       await follower.stop();
     };
     const restore = follower.chain.rollBack(1);
@@ -197,9 +168,7 @@ describe('a follower that was killed before it stored its progress', () => {
     restore();
     await reached(25);
     follower.chain.mine([]);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 });
 
@@ -209,17 +178,15 @@ describe('a watch that is extended before it is live,', () => {
     ['when its first start block was not final', 30, 28, 5],
     ['by blocks that are not final', 30, 29, 27],
   ])('%s, is read completely', async (_when, blocks, startBlock, extendedTo) => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     for (let block = 1; block <= blocks; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock });
     await follower.extend(extendedTo);
-    follower.start();
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow();
   });
 
   it('while its first blocks are requested, has each record stored once and in chain order', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     for (let block = 1; block <= 300; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 100 });
     const asked: number[] = [];
@@ -229,11 +196,10 @@ describe('a watch that is extended before it is live,', () => {
       return reader.logsOfRange(from, ...rest);
     };
     follower.start({ reader: overriding(reader, { logsOfRange }) });
-    await eventually(() => asked.length === 1, 15_000, 'the first blocks must be requested');
+    await follower.until(() => asked.length === 1, 'the first blocks must be requested');
     await follower.extend(5);
-    await eventually(
+    await follower.until(
       async () => (await follower.progress())?.backfills[0]?.next === 5,
-      15_000,
       'the extension must be added',
     );
     open();
@@ -246,12 +212,11 @@ describe('a watch that is extended before it is live,', () => {
   });
 
   it('is not read as a range where blocks may be reorganised', async () => {
-    const follower = new FollowerUnderTest({ confirmations: 64 });
+    await using follower = new FollowerUnderTest({ confirmations: 64 });
     for (let block = 1; block <= 30; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 20 });
     await follower.extend(5);
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     expect(follower.chain.calls).not.toContain('logsOfRange');
   });
@@ -274,43 +239,18 @@ describe('a provider', () => {
       return Promise.reject(new ChainUnavailable('down'));
     };
     follower.start({ reader: overriding(slow, { logsOfBlock }) });
-    await eventually(() => asked > 20, 15_000, 'it must fail to join, and try again');
+    await follower.until(() => asked > 20, 'it must fail to join, and try again');
     await follower.stop();
     follower.chain.rollBack(3);
     for (let block = 0; block < 5; block += 1) follower.chain.mine([transfer(500 + block)]);
-    follower.start({ reader: slow });
-    await follower.expectChain();
-    await follower.stop();
-  });
-
-  it('that lacks the history of some watches does not delay another watch', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 40);
-    for (let index = 0; index < 4; index += 1) {
-      await follower.register({ watchId: `wch_${String(index)}`, contractAddress: otherContract });
-    }
-    await follower.register();
-    const pruned = overriding<ChainReader>(follower.chain, {
-      logsOfRange: (from, to, filter) =>
-        filter.addresses.includes(otherContract)
-          ? Promise.reject(new ChainUnavailable('history pruned'))
-          : follower.chain.logsOfRange(from, to, filter),
-    });
-    follower.start({ reader: pruned });
-    const expected = follower.recordsOnChain().length;
-    await eventually(
-      async () => (await follower.observed()).length === expected,
-      15_000,
-      'the fifth watch must be read',
-    );
+    await follower.follow({ reader: slow });
     await follower.stop();
   });
 
   it.each(['head', 'headersByNumber', 'logsOfRange', 'logsOfBlock'] as const)(
     'whose %s never answers does not delay the stop',
     async (method) => {
-      const follower = new FollowerUnderTest();
-      mineSome(follower.chain, 40);
+      await using follower = new FollowerUnderTest({ blocks: 40 });
       await follower.register();
       await follower.register(approvalWatch);
       const { promise: asked, resolve } = Promise.withResolvers<string>();
@@ -327,24 +267,4 @@ describe('a provider', () => {
       expect(passedMs()).toBeLessThan(1_000);
     },
   );
-});
-
-describe('the first request for a range', () => {
-  it('is small, and later ones grow where there are few events', async () => {
-    const follower = new FollowerUnderTest();
-    for (let block = 0; block < 3_000; block += 1) follower.chain.mine([]);
-    await follower.register();
-    const sizes: number[] = [];
-    const reader = overriding<ChainReader>(follower.chain, {
-      logsOfRange: (from, to, filter) => {
-        sizes.push(to - from + 1);
-        return follower.chain.logsOfRange(from, to, filter);
-      },
-    });
-    follower.start({ reader });
-    await follower.expectChain();
-    await follower.stop();
-    expect(sizes[0]).toBe(50);
-    expect(sizes.length).toBeLessThan(6);
-  });
 });

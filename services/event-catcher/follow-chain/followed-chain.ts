@@ -1,43 +1,49 @@
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
-import type { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
+import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
+import type { NewHeads } from '../../../shared/chain/client/new-heads.websocket.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
-import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
-import type { Finality } from './finality.ts';
-import type { BackfillBounds } from './backfill-bounds.ts';
-import type { ProgressMeter } from './progress-meter.ts';
-import type { AppendDependencies } from './store-changes/chain-appends.ts';
-import type { ChainRecords } from './store-changes/chain-records.ts';
-import type { StoredRecords } from './verify-chain/stored-records.ts';
-import type { Watches } from './watches.ts';
+import { untilAborted } from '../../../shared/primitives/waiting/until-aborted.ts';
+import type { Finality } from './window/finality.ts';
+import type { BackfillBounds } from './backfill/backfill-bounds.ts';
+import type { ProgressMeter } from './chains/progress-meter.ts';
+import type { AppendDependencies } from './stored-changes/chain-appends.ts';
+import type { ChainRecords } from './stored-changes/chain-records.ts';
+import type { StoredRecords } from './verification/stored-records.ts';
+import type { Watches } from './watches/watches.ts';
 
-/** How much of its providers' time the verification of a chain takes. */
+/** How many RPC calls the verification of a chain, which reads final blocks a second time, may make. */
 export interface VerificationLimits {
-  /** The shortest time between two looks for blocks that have become final. */
+  /** The shortest time between two checks for blocks that have become final. */
   readonly everyMs: number;
-  /** How long each call keeps the next one waiting. */
+  /** After comparing a range of blocks, the verification pauses at least this long for each RPC call that it made. */
   readonly callMs: number;
 }
 
 export interface FollowSettings {
   readonly chainId: number;
-  /** Which block is final: that of a name, or the one that is so deep. */
+  /** Which block is final: the node's `finalized` or `safe` block, or the block at a depth below the head. */
   readonly finality: ChainSettings['finality'];
-  /** How deep a block is final, on a chain that has none of that name. */
+  /** The depth at which a block is final on a chain without a `finalized` or `safe` block. */
   readonly confirmations: number;
-  /** The shortest pause between two looks for a new head, and the longest. */
+  /** The shortest and the longest pause between two polls for a new head. */
   readonly pollMs: number;
   readonly pollMsMax: number;
-  /** Whether all its endpoints are of this machine, so that it may be a chain that mines on demand. */
+  /** Whether all RPC endpoints are on this machine: such a chain may mine blocks on demand. */
   readonly isLocal: boolean;
-  /** A development chain may lose final blocks or start again. Any other chain that does so is not followed. */
+  /**
+   * Whether the chain is a development chain, which may lose final blocks or start again. Any other chain that lost
+   * final blocks is not read any further.
+   */
   readonly isDevelopment: boolean;
-  /** The most ranges that have a place at a time: `ChainAdvanced` lists all of them. The others are set aside. */
+  /**
+   * Maximum number of unread block ranges that have a slot: a place in the checkpoint, `ChainAdvanced`. All other
+   * ranges are deferred, that is stored elsewhere until there is a slot (decision 0046).
+   */
   readonly rangesMax: number;
   readonly verification: VerificationLimits;
 }
 
-/** When a new head is announced, it is looked for at once. */
+/** An endpoint's notifications of new heads (`newHeads`): a hint to poll at once. */
 export type AnnouncedHeads = Pick<NewHeads, 'announced' | 'announcedAgoMs'>;
 
 export interface FollowerDependencies extends AppendDependencies {
@@ -50,7 +56,7 @@ export interface FollowerDependencies extends AppendDependencies {
   logger: Logger;
 }
 
-/** What the steps that follow a chain read from, and know about it. */
+/** The settings of a chain, and what the code that follows the chain reads from and reports to. */
 export interface FollowedChain extends Omit<FollowSettings, 'finality'> {
   readonly reader: ChainReader;
   readonly newHeads: AnnouncedHeads;
@@ -61,7 +67,7 @@ export interface FollowedChain extends Omit<FollowSettings, 'finality'> {
   readonly logger: Logger;
 }
 
-/** Wraps a reader so that no call waits for a provider after the signal has aborted. */
+/** Wraps a chain reader so that calls in progress fail as soon as the signal aborts. */
 export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
   chainId: reader.chainId,
   head: () => untilAborted(reader.head(), signal),
@@ -70,7 +76,7 @@ export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader
   headerByHash: (hash) => untilAborted(reader.headerByHash(hash), signal),
   logsOfBlock: (...asked) => untilAborted(reader.logsOfBlock(...asked), signal),
   logsOfRange: (from, to, filter) => untilAborted(reader.logsOfRange(from, to, filter), signal),
-  logsAgain: (from, to, filter) => untilAborted(reader.logsAgain(from, to, filter), signal),
+  crossCheckedLogs: (from, to, filter) => untilAborted(reader.crossCheckedLogs(from, to, filter), signal),
   receiptsOfBlock: (header) => untilAborted(reader.receiptsOfBlock(header), signal),
   get usesBlooms() {
     return reader.usesBlooms;

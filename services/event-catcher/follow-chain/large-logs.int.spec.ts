@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AbiCoder, keccak256 } from 'ethers';
 import { pino } from 'pino';
-import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
+import type { ChainEvent } from '../../../schemas/events/event-catcher/chain-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
-import { EsdbEventStore } from '../../../shared/event-store/event-store.esdb.ts';
+import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../shared/chain/client/chain-reader.json-rpc.ts';
+import { EsdbEventStore } from '../../../shared/event-store/eventstoredb/event-store.esdb.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { following } from '../testing/following.ts';
+import { following, followSettings } from '../testing/follower/following.ts';
 
 const logger = pino({ level: 'silent' });
 const watch = {
@@ -42,7 +43,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
     chain = await Anvil.start(folder);
     server = await EventStoreServer.start();
     store = await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: server.url }, logger });
-  }, 60_000);
+  });
   afterAll(async () => {
     await store.close();
     await server.close();
@@ -50,19 +51,11 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
   });
 
   it('is stored with its beginning and its hash, in chain order, while backfilling and at the head', async () => {
-    const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
+    const reader = new JsonRpcChainReader(new ChainClient(Anvil.chainId, [chain.rpcUrl]));
     const term = { nothingInFlightBefore: true, leavesInFlight: false };
-    const followed = {
-      chainId: Anvil.chainId,
-      finality: 'finalized' as const,
-      confirmations: 2,
-      pollMs: 10,
-      pollMsMax: 10,
-      isDevelopment: true,
-      isLocal: false,
-      rangesMax: 10,
-      verification: { everyMs: 1, callMs: 0 },
-    };
+    const verification = { everyMs: 1, callMs: 0 };
+    const timing = { confirmations: 2, pollMs: 10, pollMsMax: 10, verification };
+    const followed = followSettings({ chainId: Anvil.chainId, isDevelopment: true, ...timing });
     const follow = following(followed, { eventStore: store, reader });
     const loop = new SupervisedLoop('follower', logger, (signal, reportRunning) => follow(signal, reportRunning, term));
     const caught = async (count: number) => {
@@ -96,5 +89,5 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
     const expected = [{ text: 'before' }, shortened, { text: 'beside' }, ...finals, shortened, { text: 'after' }];
     expect(events.map(({ data }) => data.Data)).toEqual(expected);
     expect(new Set(events.map(({ data }) => data.Origin))).toEqual(new Set(['backfill', 'live']));
-  }, 60_000);
+  });
 });

@@ -1,9 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
-import { gatewayRoutes, type GatewayNode } from '../../../schemas/http/gateway-routes.ts';
-import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { gatewayRoutes, type GatewayNode } from '../../../schemas/http/event-catcher/gateway-routes.ts';
+import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/requests/implements.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { chainsModel } from '../../../shared/read-models/event-catcher/chains.ts';
 import { ListNodes } from './list-nodes.handler.ts';
 import { ValidateAccess } from './validate-access.handler.ts';
 
@@ -18,7 +18,7 @@ export class GatewayHttp {
 
   @Implements(listNodes, { reads: [chainsModel.name] })
   async list({ query }: ParsedRequest<typeof listNodes>): Promise<{ nodes: GatewayNode[] }> {
-    return { nodes: await this.queries.execute(new ListNodes(query.chainId)) };
+    return { nodes: await this.queries.execute(new ListNodes(query.chainId, query.contractAddress)) };
   }
 
   @Implements(validateAccess)

@@ -1,25 +1,25 @@
 import { hashMessage, SigningKey, verifyMessage, type Wallet } from 'ethers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { appStream } from '../../../schemas/events/app-events.ts';
-import { identityStream } from '../../../schemas/events/identity-events.ts';
+import { appStream } from '../../../schemas/events/account/app-events.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
-import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { streamAccessText } from '../../../schemas/http/event-catcher/gateway-routes.ts';
+import { walletIdentityId } from '../../../shared/chain/identifiers/wallet-identity.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { appsModel } from '../../../shared/read-models/apps.ts';
+import { appsModel } from '../../../shared/read-models/account/apps.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { codeOf, problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { announcingNodes, NODE } from '../testing/announced-nodes.ts';
-import { registration } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { announcingNodes, NODE } from '../testing/routes/announced-nodes.ts';
+import { registration } from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const OTHER = `0x${'2'.repeat(40)}`;
 
-/** What a node answers to whom it lets in. */
+/** The answer of a node to an admitted client. */
 interface LetIn {
   success: true;
   connectionToken: string;
@@ -44,21 +44,32 @@ const start = async (environment?: Record<string, string>) => {
 beforeEach(() => start());
 afterEach(() => catcher.service.close());
 
-const link = async ({ address }: Wallet, userId: string, which: 0 | 1 = 0) => {
-  const identityId = walletIdentityIds(address)[which];
+const link = async ({ address }: Wallet, userId: string) => {
+  const identityId = walletIdentityId(address);
   const data = { ...eventExamples.IdentityClaimed, identityId, userId };
   await catcher.foundation.eventStore.append(identityStream(identityId), -1, [
     anEvent({ type: 'IdentityClaimed', data }),
   ]);
 };
 
+/** Appends an event about a key of the app, and projects it. */
+const appendOfApp = async (
+  type: 'AppServerKeyCreated' | 'AppServerKeyRevoked' | 'AppKeyRotated',
+  { address: signer }: Wallet,
+  revision = 0,
+) => {
+  const event = anEvent({ type, data: { appId: 'app_1', signer } });
+  await catcher.foundation.eventStore.append(appStream('app_1'), revision, [event]);
+  await projectStored(catcher.foundation, [appsModel]);
+};
+const claimOf = async (id: string) => (await catcher.foundation.eventStore.read(`watch-${id}`))[0];
 const now = () => toIso(catcher.clock.now());
 const sign = (signer: Wallet, { node = NODE, timestamp = now() }: { node?: string; timestamp?: string } = {}) => ({
   node,
   timestamp,
   signature: signer.signMessageSync(streamAccessText({ node, timestamp })),
 });
-/** Another signature of the same text by the same key: by another nonce than that of RFC 6979. */
+/** Another signature of the same text by the same key, with another nonce than RFC 6979 gives. */
 const signAnew = ({ privateKey }: Wallet, text: string): string => {
   const nonce = 7n;
   const point = new SigningKey(`0x${nonce.toString(16).padStart(64, '0')}`).publicKey;
@@ -72,13 +83,7 @@ const signAnew = ({ privateKey }: Wallet, text: string): string => {
   const word = (value: bigint) => value.toString(16).padStart(64, '0');
   return `0x${word(r)}${word(isHigh ? ORDER - s : s)}${v}`;
 };
-const validate = (body: object) =>
-  catcher.ask('/api/v1/gateway/validate', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    app: null,
-  });
+const validate = (body: object) => catcher.post('/api/v1/gateway/validate', body, { app: null });
 const letIn = async (signer: Wallet, given: { node?: string; timestamp?: string } = {}): Promise<LetIn> => {
   const answer = await validate(sign(signer, given));
   expect(answer.status).toBe(201);
@@ -92,12 +97,16 @@ const codeFor = async (body: object) => {
   return code;
 };
 const register = (token: string, changes: object = {}, headers: Record<string, string> = {}) =>
-  catcher.ask('/api/v1/contracts', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
-    body: JSON.stringify(registration(changes)),
+  catcher.post('/api/v1/contracts', registration(changes), {
+    headers: { authorization: `Bearer ${token}`, ...headers },
     app: null,
   });
+/** Registers the event, which must succeed, and returns the id of the watch. */
+const registeredWith = async (token: string): Promise<string> => {
+  const answer = await register(token);
+  expect(answer.status).toBe(201);
+  return ((await answer.json()) as RegisteredContract).id;
+};
 const withToken = (token: string, method: string, path: string) =>
   catcher.ask(`/api/v1/contracts/${path}`, { method, app: null, headers: { authorization: `Bearer ${token}` } });
 const storedTypes = async () =>
@@ -107,24 +116,23 @@ describe('a connection token', () => {
   it('is given for the signature of an app’s signing key, and claims for whoever has that key', async () => {
     const { success, connectionToken, expiresAt } = await letIn(appKey);
     expect({ success, expiresAt }).toEqual({ success: true, expiresAt: toIso(catcher.clock.now() + 600_000) });
-    const answer = await register(connectionToken);
-    expect(answer.status).toBe(201);
-    const { id } = (await answer.json()) as RegisteredContract;
-    const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
-    expect(claimed).toMatchObject({
+    const id = await registeredWith(connectionToken);
+    expect(await claimOf(id)).toMatchObject({
       data: { appId: 'app_1', userId: 'app_1' },
       metadata: { actor: { type: 'app', id: 'app_1' }, app: 'app_1' },
     });
     const asUser = await catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_1' });
-    expect((await problemOfAnswer(asUser)).code).toBe('watch_not_found');
+    expect(await codeOf(asUser)).toBe('watch_not_found');
     expect((await withToken(connectionToken, 'DELETE', id)).status).toBe(204);
   });
 
   it('is never that of a user for a key of an app, though the user has linked it as a wallet', async () => {
     await link(appKey, 'usr_2');
-    const { id } = (await (await register((await letIn(appKey)).connectionToken)).json()) as RegisteredContract;
-    const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
-    expect(claimed).toMatchObject({ data: { appId: 'app_1', userId: 'app_1' }, metadata: { actor: { type: 'app' } } });
+    const id = await registeredWith((await letIn(appKey)).connectionToken);
+    expect(await claimOf(id)).toMatchObject({
+      data: { appId: 'app_1', userId: 'app_1' },
+      metadata: { actor: { type: 'app' } },
+    });
     const revoked = anEvent({ type: 'AppRevoked', data: { appId: 'app_1' } });
     await catcher.foundation.eventStore.append(appStream('app_1'), 0, [revoked]);
     catcher.clock.time += 1_000;
@@ -133,32 +141,23 @@ describe('a connection token', () => {
 
   it('speaks for the app itself where its server key signed, as an access token does, and ends with that key', async () => {
     const server = randomWallet();
-    const { eventStore } = catcher.foundation;
-    const append = (type: 'AppServerKeyCreated' | 'AppServerKeyRevoked', revision: number) =>
-      eventStore.append(appStream('app_1'), revision, [
-        anEvent({ type, data: { appId: 'app_1', signer: server.address } }),
-      ]);
-    await append('AppServerKeyCreated', 0);
-    await projectStored(catcher.foundation, [appsModel]);
+    await appendOfApp('AppServerKeyCreated', server);
     const { connectionToken } = await letIn(server);
-    const answer = await register(connectionToken);
-    expect(answer.status).toBe(201);
-    const { id } = (await answer.json()) as RegisteredContract;
-    const [claimed] = await eventStore.read(`watch-${id}`);
-    expect(claimed).toMatchObject({ data: { appId: 'app_1', userId: null } });
+    const id = await registeredWith(connectionToken);
+    expect(await claimOf(id)).toMatchObject({ data: { appId: 'app_1', userId: null } });
     // The signing key is in the browser of every visitor of the app.
     const ofVisitor = (await letIn(appKey)).connectionToken;
-    expect((await problemOfAnswer(await withToken(ofVisitor, 'POST', `${id}/pause`))).code).toBe('forbidden');
-    expect((await problemOfAnswer(await withToken(ofVisitor, 'DELETE', id))).code).toBe('watch_not_found');
+    expect(await codeOf(withToken(ofVisitor, 'POST', `${id}/pause`))).toBe('forbidden');
+    expect(await codeOf(withToken(ofVisitor, 'DELETE', id))).toBe('watch_not_found');
     expect((await register(ofVisitor)).status).toBe(200);
     expect((await withToken(connectionToken, 'POST', `${id}/pause`)).status).toBe(200);
     await projectStored(catcher.foundation);
     const own = { app: 'app_1', user: 'app_1', claims: { sid: undefined, amr: ['app'], server_key: server.address } };
     expect((await catcher.ask('/api/v1/contracts', own)).status).toBe(200);
-    await append('AppServerKeyRevoked', 1);
+    await appendOfApp('AppServerKeyRevoked', server, 1);
     catcher.clock.time += 1_000;
-    expect((await problemOfAnswer(await register(connectionToken))).code).toBe('token_invalid');
-    expect((await problemOfAnswer(await catcher.ask('/api/v1/contracts', own))).code).toBe('token_invalid');
+    expect(await codeOf(register(connectionToken))).toBe('token_invalid');
+    expect(await codeOf(catcher.ask('/api/v1/contracts', own))).toBe('token_invalid');
     expect(await codeFor(sign(server))).toBe('app_signature_invalid');
   });
 
@@ -167,9 +166,7 @@ describe('a connection token', () => {
     const limits = { register: { points: 2, seconds: 600 }, storedBytes: { points: 4_000, seconds: 600 } };
     await catcher.service.close();
     await start({ RATE_LIMITS: JSON.stringify(limits) });
-    const created = anEvent({ type: 'AppServerKeyCreated', data: { appId: 'app_1', signer: server.address } });
-    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [created]);
-    await projectStored(catcher.foundation, [appsModel]);
+    await appendOfApp('AppServerKeyCreated', server);
     const [ofVisitor, ofServer] = [await letIn(appKey), await letIn(server)];
     const body = { rubbish: 'x'.repeat(4_000) };
     for (let time = 0; time < 3; time += 1) expect((await register(ofVisitor.connectionToken, body)).status).toBe(429);
@@ -178,19 +175,16 @@ describe('a connection token', () => {
 
   it('is given for the signature of a wallet, and claims for its user, beside what that user claims in an app', async () => {
     const { connectionToken } = await letIn(wallet);
-    const answer = await register(connectionToken);
-    expect(answer.status).toBe(201);
-    const { id } = (await answer.json()) as RegisteredContract;
-    const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
-    expect(claimed).toMatchObject({
+    const id = await registeredWith(connectionToken);
+    expect(await claimOf(id)).toMatchObject({
       data: { appId: 'usr_1', userId: 'usr_1' },
       metadata: { actor: { type: 'user', id: 'usr_1' } },
     });
     const drop = () => catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_7', user: 'usr_1' });
-    expect((await problemOfAnswer(await drop())).code).toBe('watch_not_found');
+    expect(await codeOf(drop())).toBe('watch_not_found');
     expect((await withToken(connectionToken, 'POST', `${id}/pause`)).status).toBe(200);
     await catcher.register({}, 'app_7', 'usr_1');
-    expect((await problemOfAnswer(await withToken(connectionToken, 'POST', `${id}/pause`))).code).toBe('forbidden');
+    expect(await codeOf(withToken(connectionToken, 'POST', `${id}/pause`))).toBe('forbidden');
     expect((await withToken(connectionToken, 'DELETE', id)).status).toBe(204);
     expect((await drop()).status).toBe(204);
   });
@@ -206,13 +200,9 @@ describe('a connection token', () => {
     }
   });
 
-  it('is given to a wallet that was linked by an earlier version, and to both keys of a rotation', async () => {
-    const [former, newKey] = [randomWallet(), randomWallet()];
-    await link(former, 'usr_9', 1);
-    await letIn(former);
-    const rotated = anEvent({ type: 'AppKeyRotated', data: { appId: 'app_1', signer: newKey.address } });
-    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [rotated]);
-    await projectStored(catcher.foundation, [appsModel]);
+  it('is given to both keys of a rotation', async () => {
+    const newKey = randomWallet();
+    await appendOfApp('AppKeyRotated', newKey);
     await letIn(newKey);
     await letIn(appKey);
   });
@@ -231,29 +221,29 @@ describe('a connection token', () => {
 
   it('is refused once it has expired, at another node’s domain, and changed', async () => {
     const { connectionToken } = await letIn(appKey);
-    const codeOf = async (token: string) => (await problemOfAnswer(await register(token))).code;
-    expect(await codeOf(`${connectionToken.slice(0, -1)}${connectionToken.endsWith('A') ? 'B' : 'A'}`)).toBe(
+    const codeWith = (token: string) => codeOf(register(token));
+    expect(await codeWith(`${connectionToken.slice(0, -1)}${connectionToken.endsWith('A') ? 'B' : 'A'}`)).toBe(
       'token_invalid',
     );
     await announce('two', { address: OTHER, domain: 'http://elsewhere.test' });
     catcher.clock.time += 5_000;
     const elsewhere = await letIn(appKey, { node: OTHER });
-    expect(await codeOf(elsewhere.connectionToken)).toBe('token_invalid');
+    expect(await codeWith(elsewhere.connectionToken)).toBe('token_invalid');
     catcher.clock.time += 600_000;
-    expect(await codeOf(connectionToken)).toBe('token_expired');
+    expect(await codeWith(connectionToken)).toBe('token_expired');
   });
 
   it('is void when its app was revoked or its wallet is the user’s no more', async () => {
     const [ofApp, ofUser] = [await letIn(appKey), await letIn(wallet)];
     const { eventStore } = catcher.foundation;
     await eventStore.append(appStream('app_1'), 0, [anEvent({ type: 'AppRevoked', data: { appId: 'app_1' } })]);
-    const [identityId] = walletIdentityIds(wallet.address);
+    const identityId = walletIdentityId(wallet.address);
     const released = anEvent({ type: 'IdentityReleased', data: { identityId, userId: 'usr_1' } });
     await eventStore.append(identityStream(identityId), 0, [released]);
     catcher.clock.time += 1_000;
-    expect((await problemOfAnswer(await register(ofApp.connectionToken))).code).toBe('app_revoked');
-    expect((await problemOfAnswer(await register(ofUser.connectionToken))).code).toBe('token_invalid');
-    // Here the end of the app is not projected: the stranger is looked for in all that is stored.
+    expect(await codeOf(register(ofApp.connectionToken))).toBe('app_revoked');
+    expect(await codeOf(register(ofUser.connectionToken))).toBe('token_invalid');
+    // The end of the app is not projected here, so the signer is looked up in the stored events.
     catcher.foundation.readStore.position = () => Promise.resolve(Infinity);
     for (const signer of [appKey, wallet]) expect(await codeFor(sign(signer))).toBe('app_signature_invalid');
     const other = anEvent({
@@ -261,7 +251,7 @@ describe('a connection token', () => {
       data: { ...eventExamples.IdentityClaimed, identityId, userId: 'usr_2' },
     });
     await eventStore.append(identityStream(identityId), 1, [other]);
-    expect((await problemOfAnswer(await register(ofUser.connectionToken))).code).toBe('token_invalid');
+    expect(await codeOf(register(ofUser.connectionToken))).toBe('token_invalid');
   });
 });
 

@@ -1,9 +1,9 @@
 import type { AppEnds } from '../../../shared/auth/app-ends.ts';
 import type { StreamSigner } from '../../../shared/auth/connection-tokens.ts';
 import { holderOfWallet } from '../../../shared/auth/wallet-holder.ts';
-import type { Projections } from '../../../shared/edge/projections.ts';
+import type { Projections } from '../../../shared/edge/answers/projections.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { appsModel } from '../../../shared/read-models/apps.ts';
+import { appsModel } from '../../../shared/read-models/account/apps.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { app } = appsModel.collections;
@@ -17,13 +17,13 @@ interface StreamSignersOptions {
 
 type AppSigner = Exclude<StreamSigner, { kind: 'user' }>;
 
-/** Finds who may be let in by the address that signed. */
+/** Finds the app or user whose signature a connection shows, by the address that signed. */
 export class StreamSigners {
   constructor(private readonly options: StreamSignersOptions) {}
 
   /**
-   * Returns `undefined` for a stranger. A key of an app is never a user's wallet: every visitor has an app's signing key, and one
-   * who links it as a wallet would be whom the others speak for.
+   * Returns `undefined` for a stranger. An app's key is never taken for a user's wallet. Every visitor has the app's
+   * signing key, so whoever linked it as a wallet would be the user that all other visitors speak for.
    * @throws Refusal not_caught_up
    */
   async find(address: string): Promise<StreamSigner | undefined> {

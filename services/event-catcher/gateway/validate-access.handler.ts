@@ -2,16 +2,16 @@ import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
-import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
+import { streamAccessText } from '../../../schemas/http/event-catcher/gateway-routes.ts';
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import { ConnectionTokens, type StreamSigner } from '../../../shared/auth/connection-tokens.ts';
-import { readAddressMember } from '../../../shared/chain/address.ts';
+import { readAddressMember } from '../../../shared/chain/identifiers/address.ts';
 import { outOfWindow, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { readSignature } from '../../../shared/keys/read-signature.ts';
-import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { readSignature } from '../../../shared/keys/signatures/read-signature.ts';
+import { recoverSigner } from '../../../shared/keys/signatures/recover-signer.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { NODES, type Nodes } from '../edge/ports.ts';
 import { StreamSigners } from './stream-signers.ts';
@@ -25,12 +25,12 @@ export interface Validated {
   position: Position;
 }
 
-/** Lets an app or a user in at one node. */
+/** Admits an app or a user to one node. */
 export class ValidateAccess extends Command<Validated> {
   constructor(
     readonly asked: { node: string; timestamp: string; signature: string },
     readonly metadata: EventMetadata,
-    /** Called when it is known who asks. */
+    /** Called once the caller is known. */
     readonly callerIsKnown: () => void,
   ) {
     super();
@@ -67,8 +67,8 @@ export class ValidateAccessHandler implements ICommandHandler<ValidateAccess> {
   }
 
   /**
-   * The process that appends first has used it. What was signed and by whom names the stream, because there are several
-   * signatures of one text by one key.
+   * The process that appends first uses up the signature. The stream is named by the signed text and the signer,
+   * because one key can make several signatures of a text.
    */
   private async useOnce(signed: string, signer: StreamSigner, metadata: EventMetadata): Promise<Position> {
     const [type, id] = signer.kind === 'user' ? (['user', signer.userId] as const) : (['app', signer.appId] as const);

@@ -1,23 +1,22 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchedContract } from '../../../schemas/http/watched-contract.ts';
+import type { z } from 'zod';
+import type { eventCatcherRoutes, WatchedContracts } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { queriedContract, type QueriedContract } from '../../../schemas/http/event-catcher/watched-contract.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
-import { CHAINS_WITH_CHECKSUMS, readAddressMember } from '../../../shared/chain/address.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { watchesModel, type WatchDocument } from '../../../shared/read-models/event-catcher/watches.ts';
+import { CHAINS_WITH_CHECKSUMS, readAddressMember } from '../../../shared/chain/identifiers/address.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
-import { watchAnswer } from '../edge/watch-answer.ts';
+import { EarlierWatches } from '../edge/earlier-watches.ts';
 import { WatchModels } from '../edge/watch-models.ts';
+import { WatchStatuses } from '../edge/watch-statuses.ts';
 
 export class ListWatches extends Query<WatchedContracts> {
   constructor(
-    readonly asked: {
-      chainId?: number | undefined;
-      contractAddress?: string | undefined;
-      take: number;
-      skip: number;
-    },
+    readonly asked: z.output<typeof eventCatcherRoutes.listContracts.query>,
+    /** Default: now. */
+    readonly asOf: Position | undefined,
   ) {
     super();
   }
@@ -30,19 +29,24 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: WatchModels,
-    @Inject(FOLLOWER_STATUS) private readonly follower: FollowerStatus,
+    private readonly statuses: WatchStatuses,
+    private readonly earlier: EarlierWatches,
   ) {}
 
-  async execute({ asked }: ListWatches): Promise<WatchedContracts> {
+  async execute({ asked, asOf }: ListWatches): Promise<WatchedContracts> {
     const { chainId, contractAddress, take, skip } = asked;
     const chainIds = chainId === undefined ? CHAINS_WITH_CHECKSUMS : [chainId];
-    const filter = {
-      isRemoved: false,
+    const ofContract = {
       ...(chainId !== undefined && { chainId }),
       ...(contractAddress !== undefined && {
         contractAddress: readAddressMember('contractAddress', contractAddress, chainIds),
       }),
     };
+    if (asOf !== undefined) {
+      const { watches, total } = await this.earlier.list({ filter: ofContract, skip, take }, asOf);
+      return { items: watches.map(earlierAnswerOf), take, skip, total };
+    }
+    const filter = { isRemoved: false, ...ofContract };
     const [found, total] = await Promise.all([
       this.readStore.find(watchCollection.name, { filter, sort: [['id', 'asc']], skip, limit: take }),
       this.readStore.count(watchCollection.name, filter),
@@ -58,7 +62,7 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
       ),
     );
     return {
-      items: watches.map((watch) => watchAnswer(watch, chains.get(watch.chainId), this.follower)),
+      items: watches.map((watch) => this.statuses.answerOf(watch, chains.get(watch.chainId))),
       take,
       skip,
       total,
@@ -66,8 +70,12 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
   }
 }
 
-export class GetWatch extends Query<WatchedContract> {
-  constructor(readonly id: string) {
+export class GetWatch extends Query<QueriedContract> {
+  constructor(
+    readonly id: string,
+    /** Default: now. */
+    readonly asOf: Position | undefined,
+  ) {
     super();
   }
 }
@@ -76,11 +84,17 @@ export class GetWatch extends Query<WatchedContract> {
 export class GetWatchHandler implements IQueryHandler<GetWatch> {
   constructor(
     private readonly models: WatchModels,
-    @Inject(FOLLOWER_STATUS) private readonly follower: FollowerStatus,
+    private readonly statuses: WatchStatuses,
+    private readonly earlier: EarlierWatches,
   ) {}
 
-  async execute({ id }: GetWatch): Promise<WatchedContract> {
+  async execute({ id, asOf }: GetWatch): Promise<QueriedContract> {
+    if (asOf !== undefined) return earlierAnswerOf(await this.earlier.byId(id, asOf));
     const watch = await this.models.byId(id);
-    return watchAnswer(watch, await this.models.chainOf(watch.chainId, [id]), this.follower);
+    return this.statuses.answerOf(watch, await this.models.chainOf(watch.chainId, [id]));
   }
 }
+
+/** How far a watch had been read is forgotten, so its state is known only if it was paused. */
+const earlierAnswerOf = (watch: WatchDocument): QueriedContract =>
+  queriedContract.parse({ ...watch, state: watch.paused === null ? null : 'paused' });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { TOKEN } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { TOKEN } from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 describe('a watch in the API', () => {
   let catcher: CatcherRoutes;
@@ -11,7 +10,7 @@ describe('a watch in the API', () => {
     catcher = await startCatcherRoutes();
     for (const contractAddress of [TOKEN, ...'12345'.split('').map((digit) => `0x${digit.repeat(40)}`)]) {
       catcher.chain.deployedAt.set(contractAddress, 0);
-      watches.push((await (await catcher.register({ contractAddress })).json()) as RegisteredContract);
+      watches.push(await catcher.registered({ contractAddress }));
     }
     await catcher.documents.project();
     await catcher.documents.advance({ watchesUpTo: Number.MAX_SAFE_INTEGER, backfills: [] });
@@ -50,25 +49,5 @@ describe('a watch in the API', () => {
     catcher.progress.error = null;
     expect([items[0]?.state, found.state]).toEqual(['failed', 'failed']);
     expect((await list('?take=1')).items[0]?.state).toBe('live');
-  });
-
-  it.each(['wch_00000000000000000000000000', '__proto__', 'x', '%7B%22$gt%22:%22%22%7D'])(
-    'is not found by %s',
-    async (id) => {
-      expect((await problemOfAnswer(await catcher.ask(`/api/v1/contracts/${id}`))).code).toBe('watch_not_found');
-    },
-  );
-
-  it.each(['?take=0', '?take=1001', '?chainId=x', '?contractAddress=0x1', '?skip=-1'])(
-    'is not listed for the query %s',
-    async (query) => {
-      expect((await problemOfAnswer(await catcher.ask(`/api/v1/contracts${query}`))).code).toBe('validation_failed');
-    },
-  );
-
-  it('needs a token', async () => {
-    for (const path of ['/api/v1/contracts', '/api/v1/contracts/x']) {
-      expect((await problemOfAnswer(await catcher.ask(path, { app: null }))).code).toBe('token_missing');
-    }
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusalBy } from '../../../shared/testing/given.ts';
-import { aWatch } from '../testing/watch-builder.ts';
+import { aWatch } from '../testing/routes/watch-builder.ts';
 import { argumentsOf, selectByArguments } from './argument-filter.ts';
 
 const address = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';

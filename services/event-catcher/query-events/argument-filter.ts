@@ -1,10 +1,10 @@
-import type { AbiType } from '../../../shared/chain/abi-type.ts';
-import { readAddress } from '../../../shared/chain/address.ts';
-import { SEARCHED_ARGUMENTS_MAX, type Searched } from '../../../shared/chain/record-terms.ts';
-import type { WatchDocument } from '../../../shared/read-models/watches.ts';
+import type { AbiType } from '../../../shared/chain/identifiers/abi-type.ts';
+import { readAddress } from '../../../shared/chain/identifiers/address.ts';
+import { SEARCHED_ARGUMENTS_MAX, type Searched } from '../../../shared/chain/identifiers/record-terms.ts';
+import type { WatchDocument } from '../../../shared/read-models/event-catcher/watches.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
-import { memberNames } from '../domain/abi-values.ts';
-import { typeOf } from '../domain/event-abi.ts';
+import { memberNames } from '../domain/decoding/abi-values.ts';
+import { typeOf } from '../domain/decoding/event-abi.ts';
 
 const PREFIX = 'arg.';
 const NOT_SEARCHED = `is not one of the first ${String(SEARCHED_ARGUMENTS_MAX)} arguments of its event, by which records are found`;
@@ -25,13 +25,13 @@ export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<strin
 
 export interface ArgumentSelection {
   watch: WatchDocument;
-  /** What its records must have. */
+  /** The values that records of the watch must have. */
   searched: Searched[];
 }
 
 /**
- * Finds the watches whose events have all the arguments: an argument of one name may have another type in another event.
- * Returns an empty list if no event has all of them.
+ * Finds the watches whose events have all the arguments. Arguments with the same name may have different types in
+ * different events. Returns an empty list if no event has all of them.
  * @throws Refusal validation_failed if no event has an argument, or its value is not valid in any event that has it
  */
 export const selectByArguments = (
@@ -62,7 +62,7 @@ export const selectByArguments = (
   return selected;
 };
 
-/** @param known the names of all arguments; none where nothing is asked for anyway */
+/** @param known the names of all arguments; empty if the query names none */
 const refuseUnknown = (asked: ReadonlyMap<string, string>, known: readonly string[]): void => {
   if (known.length === 0) return;
   const unknown = [...asked.keys()].filter((name) => !known.includes(name));

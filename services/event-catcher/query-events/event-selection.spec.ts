@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
-import type { Searched } from '../../../shared/chain/record-terms.ts';
-import { watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
-import { aWatch } from '../testing/watch-builder.ts';
+import type { Searched } from '../../../shared/chain/identifiers/record-terms.ts';
+import { aWatch } from '../testing/routes/watch-builder.ts';
 import { selectEvents } from './event-selection.ts';
 import type { EventQueryParameters } from './event-selection.ts';
 
@@ -18,7 +16,7 @@ const everything: EventQueryParameters = {
 
 const select = (asked: Partial<EventQueryParameters>, finalized = FINALIZED) =>
   selectEvents({ ...everything, ...asked }, watches, finalized);
-const selected = ({ id }: { id: string }, ...searched: Searched[]) => ({ id, recordWatchId: id, searched });
+const selected = ({ id }: { id: string }, ...searched: Searched[]) => ({ id, searched });
 
 describe('the events that a query selects', () => {
   it('are the canonical ones of the contract', () => {
@@ -49,14 +47,6 @@ describe('the events that a query selects', () => {
       selected(transfer, { txHash }, value),
       selected(mint, { txHash }, value),
     ]);
-  });
-
-  it('are those of both ids of an anonymous event, under which its records are found', () => {
-    const anonymous = { ...transfer, topic0: null };
-    const id = watchIdOfSignature(anonymous, parseEventSignature(anonymous.eventSignature), true);
-    const withoutId = watchIdOfSignature(anonymous, parseEventSignature(anonymous.eventSignature), false);
-    const { watches: found } = selectEvents({ ...everything }, [{ ...anonymous, id }], FINALIZED);
-    expect(found).toEqual([id, withoutId].map((recordWatchId) => ({ id, recordWatchId, searched: [] })));
   });
 
   it('are one for each log where the layout of an anonymous event may fit logs of others, unless the query says which', () => {

@@ -1,39 +1,25 @@
-import type { WatchDocument } from '../../../shared/read-models/watches.ts';
-import type { RecordStatus } from '../../../schemas/http/event-record.ts';
-import type { Claimant } from '../../../shared/chain/claimant.ts';
-import type { Searched } from '../../../shared/chain/record-terms.ts';
-import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
-import { selectWatches } from '../../../shared/chain/watch-names.ts';
+import type { WatchDocument } from '../../../shared/read-models/event-catcher/watches.ts';
+import type { z } from 'zod';
+import type { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { AsOf } from '../../../shared/edge/requests/as-of.ts';
+import type { Claimant } from '../../../shared/chain/identifiers/claimant.ts';
+import type { Searched } from '../../../shared/chain/identifiers/record-terms.ts';
+import { selectWatches } from '../../../shared/chain/identifiers/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';
 
-export type Order = 'asc' | 'desc';
-
 /** The parameters of a query. */
-export interface EventQueryParameters {
-  chainId: number;
-  contractAddress: string;
-  eventSignature?: string | undefined;
-  watchId?: string | undefined;
+export type EventQueryParameters = z.output<typeof eventCatcherRoutes.queryEvents.query> & {
   caller: Claimant;
-  txHash?: string | undefined;
-  take: number;
-  skip: number;
-  cursor?: string | undefined;
-  fromBlock?: number | undefined;
-  /** Inclusive. */
-  toBlock?: number | undefined;
-  status?: RecordStatus | undefined;
-  order: Order;
   /** The values that arguments must have, as text, by name. */
   arguments: ReadonlyMap<string, string>;
-}
+  /** The state that `asOf` asks for, if it is asked for. */
+  earlier?: AsOf | undefined;
+};
 
-/** A watch of which records are asked for. */
+/** A watch whose records are selected. */
 export interface SelectedWatch {
   id: string;
-  /** The `WatchId` of its records. */
-  recordWatchId: string;
-  /** What its records are found by: of all watches as many. Without it all are. */
+  /** The terms by which its records are found, the same number for each watch. Without terms, all records are found. */
   searched: readonly Searched[];
 }
 
@@ -42,13 +28,13 @@ export interface Selection {
   /** Inclusive. */
   toBlock: number;
   reverted: boolean;
-  /** Empty if no record can match. No record is of two. The first is meant before the others. */
+  /** Empty if no record can match. No record belongs to two of them. The first one is preferred to the others. */
   watches: SelectedWatch[];
-  /** Whether a log may have records of several of these watches, of which one is asked for. */
+  /** Whether one log may have records of several of these watches, though one per log is wanted. */
   isOnePerLog: boolean;
 }
 
-/** Translates a query into what records are found by. @param finalized the newest final block; -1 if none is known */
+/** Translates a query into a selection of records. @param finalized the newest final block; -1 if none is known */
 export const selectEvents = (
   asked: EventQueryParameters,
   watches: readonly WatchDocument[],
@@ -64,12 +50,6 @@ export const selectEvents = (
     fromBlock: status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock,
     toBlock: status === 'finalized' ? Math.min(toBlock, finalized) : toBlock,
     reverted: status === 'reverted',
-    watches: selected.flatMap(({ watch, searched }) =>
-      recordWatchIds(watch).map((recordWatchId) => ({
-        id: watch.id,
-        recordWatchId,
-        searched: [...byTransaction, ...searched],
-      })),
-    ),
+    watches: selected.map(({ watch, searched }) => ({ id: watch.id, searched: [...byTransaction, ...searched] })),
   };
 };

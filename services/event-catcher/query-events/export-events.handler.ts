@@ -5,7 +5,7 @@ import type { WrittenFormat } from './export-format.ts';
 import type { Asker } from './query-events.handler.ts';
 import { RecordQueries, type RecordQuery } from './record-queries.ts';
 
-/** Everything that matches, as text, some records at a time. */
+/** All matching records as text, in parts. */
 export class ExportEvents extends Query<AsyncIterable<string>> {
   constructor(
     readonly asked: EventQueryParameters,
@@ -17,19 +17,22 @@ export class ExportEvents extends Query<AsyncIterable<string>> {
 }
 
 const HITS_PER_SEARCH = 2_000;
-/** So much waits for each caller who does not read on. A record may have half a megabyte, and most have a kilobyte. */
+/**
+ * How many records are buffered for a caller who stops reading. A record may have half a megabyte; most have a
+ * kilobyte.
+ */
 const CHUNK_CHARACTERS = 128 * 1_024;
 const RECORDS_FIRST = 8;
 const RECORDS_MAX = 200;
 
-/** An export may take any time. Which final block is known, and so each `Status`, stays as it is when it begins. */
+/** An export may take any time. The newest final block, and so each `Status`, stays as it was when the export began. */
 @QueryHandler(ExportEvents)
 export class ExportEventsHandler implements IQueryHandler<ExportEvents> {
   constructor(private readonly queries: RecordQueries) {}
 
   async execute({ asked, asker, format }: ExportEvents): Promise<AsyncIterable<string>> {
     const budget = new QueryBudget({ caller: asker.holderKey, signal: asker.ended });
-    return everything(await this.queries.begin(asked, budget), asked, format);
+    return everything(await this.queries.begin(asked, budget, asker.showAsOf), asked, format);
   }
 }
 

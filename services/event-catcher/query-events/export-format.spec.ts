@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import { transferRecord } from '../testing/catcher-fixtures.ts';
+import type { EventRecord } from '../../../schemas/http/event-catcher/event-record.ts';
+import { transferRecord } from '../testing/routes/catcher-fixtures.ts';
 import { exportFormat, exportFormats } from './export-format.ts';
 
 describe('the format that a caller accepts', () => {

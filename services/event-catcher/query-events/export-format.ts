@@ -1,28 +1,15 @@
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
+import type { EventRecord } from '../../../schemas/http/event-catcher/event-record.ts';
+import { preferredType } from '../../../shared/edge/requests/preferred-type.ts';
 
-/** The media types of everything that matches, besides JSON, which has pages. */
+/** The media types of an answer: those of exports, and JSON, which has pages. */
 export type ExportFormat = 'application/x-ndjson' | 'text/csv';
 
-const JSON_TYPES = ['application/json', 'application/*', '*/*'];
-const TYPES: Readonly<Record<string, ExportFormat | 'json'>> = {
-  ...Object.fromEntries(JSON_TYPES.map((type) => [type, 'json' as const])),
-  'application/x-ndjson': 'application/x-ndjson',
-  'text/csv': 'text/csv',
-};
+const FORMATS: readonly ExportFormat[] = ['application/x-ndjson', 'text/csv'];
 
-/** Returns the format that the header `Accept` prefers, the first of several; `undefined` for pages of JSON. */
-export const exportFormat = (accept: string | undefined): ExportFormat | undefined => {
-  let preferred: { format: ExportFormat | 'json'; weight: number } | undefined;
-  for (const range of accept?.split(',') ?? []) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const format = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
-    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
-    if (format && weight > (preferred?.weight ?? 0)) preferred = { format, weight };
-  }
-  return preferred && preferred.format !== 'json' ? preferred.format : undefined;
-};
+/** Returns the format that the header `Accept` prefers; `undefined` for pages of JSON. */
+export const exportFormat = (accept: string | undefined): ExportFormat | undefined => preferredType(accept, FORMATS);
 
-/** What an export in this format begins with, and what it has of each record. */
+/** The beginning of an export in this format, and its text for each record. */
 export interface WrittenFormat {
   contentType: string;
   head: string;
@@ -37,8 +24,9 @@ const COLUMNS = [
 const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /**
- * A spreadsheet takes a cell that begins with a sign such as `=` for a formula. No field begins so: `Data`, the only one
- * that whoever emits an event can choose, is a JSON object; and one that takes a semicolon for the end of a field finds none.
+ * A spreadsheet takes a cell that begins with a sign such as `=` for a formula. No field begins with one: `Data`, the
+ * only field that the sender of an event can choose, is a JSON object. Nor does a spreadsheet that splits fields at
+ * semicolons find one.
  */
 const csvLine = (record: EventRecord): string => {
   const fields = COLUMNS.map((column) =>

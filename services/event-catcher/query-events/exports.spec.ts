@@ -1,14 +1,14 @@
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { EventPage } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { EventRecord } from '../../../schemas/http/event-catcher/event-record.ts';
+import type { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { rawConnection } from '../../../shared/testing/raw-http.ts';
-import { TOKEN, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { rawConnection } from '../../../shared/testing/http/raw-http.ts';
+import { TOKEN, transferRecord } from '../testing/routes/catcher-fixtures.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
@@ -93,13 +93,11 @@ describe('an export', () => {
 
   it('is refused as a page is', async () => {
     for (const accept of [NDJSON, CSV]) {
-      expect((await problemOfAnswer(await ask(accept, '&cursor=x'))).code).toBe('cursor_invalid');
-      expect((await problemOfAnswer(await ask(accept, '&take=0'))).code).toBe('validation_failed');
-      expect((await problemOfAnswer(await ask(accept, '&arg.value=x'))).code).toBe('validation_failed');
+      expect(await codeOf(ask(accept, '&cursor=x'))).toBe('cursor_invalid');
+      expect(await codeOf(ask(accept, '&take=0'))).toBe('validation_failed');
+      expect(await codeOf(ask(accept, '&arg.value=x'))).toBe('validation_failed');
       const elsewhere = PATH.replace(TOKEN, `0x${'2'.repeat(40)}`);
-      expect((await problemOfAnswer(await catcher.ask(elsewhere, { headers: { accept } }))).code).toBe(
-        'watch_not_found',
-      );
+      expect(await codeOf(catcher.ask(elsewhere, { headers: { accept } }))).toBe('watch_not_found');
     }
   });
 
@@ -129,7 +127,7 @@ describe('an export', () => {
       expect(await raw(accept)).toMatch(/\r\n0\r\n\r\n$/);
     }
     failAfter(0);
-    expect((await problemOfAnswer(await ask(NDJSON))).code).toBe('internal_error');
+    expect(await codeOf(ask(NDJSON))).toBe('internal_error');
     expect(logged.filter(({ msg }) => msg === 'an answer was cut')).toHaveLength(2);
   });
 
@@ -166,35 +164,27 @@ describe('an export', () => {
 
 describe('an export that its caller does not read', () => {
   it('is not written on until it is read, and then complete', async () => {
-    await using catcher = await startCatcherRoutes().then((routes) => ({
-      ...routes,
-      [Symbol.asyncDispose]: () => routes.service.close(),
-    }));
+    await using catcher = await startCatcherRoutes();
     await catcher.register();
     await catcher.documents.project();
     const records = Array.from({ length: 400 }, (_, LogIndex) => transferRecord({ LogIndex, Data: { note: LARGE } }));
     await catcher.documents.observe(records, () => false);
-    const { readStore } = catcher.foundation;
-    const getFound = readStore.getFound.bind(readStore);
-    let reads = 0;
-    readStore.getFound = (...asked) => {
-      reads += 1;
-      return getFound(...asked);
-    };
+    const { mock } = jest.spyOn(catcher.foundation.readStore, 'getFound');
+    const reads = () => mock.calls.length;
     const token = await catcher.tokens.accessToken();
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request(catcher.service.url + PATH, { headers: { accept: NDJSON, authorization: `Bearer ${token}` } }, resolve)
         .once('error', reject)
         .end();
     });
-    for (let before = -1; before !== reads;) {
-      before = reads;
+    for (let before = -1; before !== reads();) {
+      before = reads();
       for (let at = 0; at < 20; at += 1) await catcher.ask('/health/live');
     }
     // Eight at first, then one at a time.
-    expect(reads).toBeLessThan(100);
+    expect(reads()).toBeLessThan(100);
     expect((await text(answer)).length).toBeGreaterThan(400 * LARGE.length);
-    expect(reads).toBe(1 + 392);
+    expect(reads()).toBe(1 + 392);
   });
 });
 

@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, idOfWatch, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import type { EventPage } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
+import {
+  eventAbi,
+  idOfWatch,
+  TOKEN,
+  TRANSFER,
+  transferAbi,
+  transferRecord,
+} from '../testing/routes/catcher-fixtures.ts';
+import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 describe('querying an event that several watches match', () => {
   const anonymousAbi = { ...transferAbi, name: 'Decoy', anonymous: true };
@@ -62,7 +69,7 @@ describe('querying an event that several watches match', () => {
       expect((await ask({ watchId: watch.WatchId, status: 'reverted' })).total).toBe(1);
     }
     expect(await ask({ watchId: right.WatchId, 'arg.value': '1' })).toEqual(all(right));
-    expect((await problemOfAnswer(await answerTo({ watchId: 'wch_unknown' }))).code).toBe('watch_not_found');
+    expect(await codeOf(answerTo({ watchId: 'wch_unknown' }))).toBe('watch_not_found');
     expect(await ask({ watchId: right.WatchId, eventSignature: 'Decoy' })).toEqual({ total: 0, found: [] });
   });
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import { compileDecoder } from '../domain/log-decoder.ts';
-import { TOKEN, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import type { EventPage } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { checksumAddress } from '../../../shared/chain/identifiers/address.ts';
+import { compileDecoder } from '../domain/decoding/log-decoder.ts';
+import { TOKEN, transferRecord } from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const inputs = [
   { name: 'to', type: 'address', indexed: true },

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import type { EventPage, RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { eventAbi, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
+import type { EventPage, RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { eventAbi, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const BLOCKS = Array.from({ length: 60 }, (_, at) => 10 + at);
 /** Which of the watches have the log of a block: no pattern has the same length as another. */

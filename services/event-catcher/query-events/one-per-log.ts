@@ -1,21 +1,21 @@
 import type { Hit, SearchPage, StoredDocument } from '../../../shared/read-store/read-store.ts';
-import { compareHits, inOrder, type KeptCounts, type RecordSearch } from './record-search.ts';
+import { compareHits, inOrder, type FoundRecords, type KeptCounts } from './record-search.ts';
 
-/** Up to so many records the logs are counted one by one. */
+/** Up to this many records, the logs are counted one by one. */
 const COUNTED_ONE_BY_ONE = 100_000;
 
 /**
- * Finds one record for each log where several watches may have it. An anonymous event is matched by its layout, with which
- * logs of other events happen to fit as well; every other log is of one watch that is asked for. At each place in the
- * chain the first search that finds anything there is the one that counts.
+ * Finds one record per log where several watches may have it. An anonymous event is matched by its layout, which logs
+ * of other events may share; every other log belongs to one selected watch. At each place in the chain, the first
+ * search that finds a record wins.
  */
-export class OnePerLog implements Pick<RecordSearch, 'hits' | 'total' | 'documents'> {
-  /** @param searches one for each watch, that of the watch that is meant before the others first */
-  constructor(private readonly searches: readonly [RecordSearch, ...RecordSearch[]]) {}
+export class OnePerLog implements FoundRecords {
+  /** @param searches one per watch, the preferred watch first */
+  constructor(private readonly searches: readonly [FoundRecords, ...FoundRecords[]]) {}
 
   async hits({ direction, limit, after }: SearchPage): Promise<Hit[]> {
     const isAscending = direction === 'asc';
-    // Begins with the whole place of the record after which it goes on: others may have that log, too.
+    // Begins again at the place of the record before: other watches may have the same log.
     const placeBefore = after && { ...after, order: after.order + (isAscending ? -1 : 1) };
     for (let amount = limit + 2; ; amount *= 2) {
       const page = { direction, limit: amount, after: placeBefore };
@@ -30,7 +30,7 @@ export class OnePerLog implements Pick<RecordSearch, 'hits' | 'total' | 'documen
     }
   }
 
-  /** Of more than some thousand records a log is counted as often as it has records. */
+  /** If there are more than some thousand records, each record counts as a log. */
   async total(kept: KeptCounts): Promise<number> {
     let records = 0;
     for (const search of this.searches) records += await search.total(kept);

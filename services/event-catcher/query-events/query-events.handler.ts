@@ -1,14 +1,17 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
+import type { EventPage } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { EventQueryParameters } from './event-selection.ts';
 import { RecordQueries } from './record-queries.ts';
 import { KeptCounts } from './record-search.ts';
 
-/** Who asks, and when nobody waits for the answer any more. */
 export interface Asker {
   holderKey: string;
+  /** Aborts when nobody waits for the answer any more. */
   ended: AbortSignal;
+  /** Told the position of the answer's state, if that is an earlier one. */
+  showAsOf: (position: Position) => void;
 }
 
 export class QueryEvents extends Query<EventPage> {
@@ -20,7 +23,7 @@ export class QueryEvents extends Query<EventPage> {
   }
 }
 
-/** The answer begins within 5 s, of which other reads take some. */
+/** The time for the search: the answer must begin within 5 s, and other reads take some of them. */
 const QUERY_WITHIN_MS = 4_000;
 
 @QueryHandler(QueryEvents)
@@ -32,7 +35,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   async execute({ asked, asker }: QueryEvents): Promise<EventPage> {
     const { take, skip, order: direction } = asked;
     const budget = new QueryBudget({ caller: asker.holderKey, withinMs: QUERY_WITHIN_MS, signal: asker.ended });
-    const { search, after, recordsOf, cursorAfter } = await this.queries.begin(asked, budget);
+    const { search, after, recordsOf, cursorAfter, answered } = await this.queries.begin(asked, budget, asker.showAsOf);
     const limit = skip + take + 1;
     const hits = await search.hits({ direction, limit, after });
     const isEverything = after === undefined && hits.length < limit;
@@ -45,6 +48,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
       skip,
       total,
       next: hits.length > skip + take && last ? cursorAfter(last) : null,
+      ...answered,
     };
   }
 }

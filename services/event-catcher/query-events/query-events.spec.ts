@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, idOfWatch, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import type { EventPage } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
+import { codeOf, problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
+import {
+  eventAbi,
+  HEAD,
+  idOfWatch,
+  TOKEN,
+  TRANSFER,
+  transferAbi,
+  transferRecord,
+} from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const NOTE = 'Note(string indexed,uint256,bool)';
@@ -19,6 +27,7 @@ const noteAbi = {
 };
 const OTHER = '0x1111111111111111111111111111111111111111';
 const FINALIZED = 15;
+const continued = { cursor: expect.any(String), head: HEAD };
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;
 
 /** Two records in each of blocks 10…19, in chain order. Every third one is a note, and block 12 was reverted. */
@@ -40,7 +49,7 @@ describe('querying events', () => {
     await catcher.register({ contractAddress: OTHER });
     await catcher.documents.project();
     await catcher.documents.observe([...records.toReversed(), transferRecord({ ContractAddress: OTHER })], isReverted);
-    await catcher.documents.advance({ finalized: FINALIZED });
+    await catcher.documents.advance({ finalized: FINALIZED, watchesUpTo: 100 });
   });
   afterAll(() => catcher.service.close());
 
@@ -59,7 +68,7 @@ describe('querying events', () => {
 
   it('returns complete records of the contract in chain order, ten by default', async () => {
     const { items, ...rest } = await page();
-    expect(rest).toEqual({ take: 10, skip: 0, total: 18, next: expect.any(String) });
+    expect(rest).toEqual({ take: 10, skip: 0, total: 18, next: expect.any(String), ...continued });
     expect(items).toEqual(
       canonical
         .slice(0, 10)
@@ -92,7 +101,7 @@ describe('querying events', () => {
 
   it('has no next page after a last page that is full', async () => {
     expect((await page({ take: 18 })).next).toBeNull();
-    expect(await page({ skip: 18 })).toEqual({ items: [], take: 10, skip: 18, total: 18, next: null });
+    expect(await page({ skip: 18 })).toEqual({ items: [], take: 10, skip: 18, total: 18, next: null, ...continued });
   });
 
   it.each([
@@ -109,27 +118,23 @@ describe('querying events', () => {
 
   it.each([
     { eventSignature: 'transfer' },
-    { eventSignature: 'Transfer(address,address)' },
     { eventSignature: 'Transfer(address,address indexed,uint256)' },
     { eventSignature: '' },
-    { eventSignature: '{"$gt":""}' },
     { eventSignature: '(((' },
     { eventSignature: 'Unknown', 'arg.from': ALICE },
     { 'arg.from': ALICE, 'arg.topic': hash('a') },
     { fromBlock: 20 },
-    { fromBlock: Number.MAX_SAFE_INTEGER },
     { toBlock: 9 },
     { fromBlock: 15, toBlock: 14 },
     { txHash: hash('f') },
     { status: 'observed', toBlock: FINALIZED },
   ])('finds nothing for %j', async (query) => {
-    expect(await page(query)).toEqual({ items: [], take: 10, skip: 0, total: 0, next: null });
+    expect(await page(query)).toEqual({ items: [], take: 10, skip: 0, total: 0, next: null, ...continued });
   });
 
   const cases: [Record<string, string | number>, (record: ObservedRecord) => boolean][] = [
     [{ fromBlock: 13 }, ({ BlockNumber }) => BlockNumber >= 13],
     [{ toBlock: 13 }, ({ BlockNumber }) => BlockNumber <= 13],
-    [{ toBlock: Number.MAX_SAFE_INTEGER }, () => true],
     [{ fromBlock: 13, toBlock: 14 }, ({ BlockNumber }) => BlockNumber === 13 || BlockNumber === 14],
     [
       { txHash: records[1]?.TxHash.toUpperCase().replace('0X', '0x') ?? '' },
@@ -137,9 +142,7 @@ describe('querying events', () => {
     ],
     [{ 'arg.from': ALICE.toLowerCase() }, ({ EventName }) => EventName === 'Transfer'],
     [{ 'arg.value': '7' }, ({ Data }) => Data['value'] === '7'],
-    [{ 'arg.value': '0007' }, ({ Data }) => Data['value'] === '7'],
     [{ 'arg.topic': hash('A') }, ({ EventName }) => EventName === 'Note'],
-    [{ 'arg.arg2': 'true' }, ({ Data }) => Data['arg2'] === true],
     [{ 'arg.arg2': 'false', 'arg.value': '9' }, ({ Data }) => Data['arg2'] === false && Data['value'] === '9'],
     [{ status: 'finalized' }, ({ BlockNumber }) => BlockNumber <= FINALIZED],
     [{ status: 'observed', fromBlock: 3 }, ({ BlockNumber }) => BlockNumber > FINALIZED],
@@ -174,47 +177,13 @@ describe('querying events', () => {
     const forged = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
     const signed = Buffer.from(next, 'base64url').toString('latin1');
     const wrong = [
-      '',
-      'x',
-      next.slice(1),
-      `${next}=`,
-      `${next}AA`,
-      next.toUpperCase(),
-      forged(''),
-      forged('{"$gt":""}'),
-      forged(signed.replace('2484', '1')),
-      forged(`asc ${signed.slice(0, -16)}`),
+      ...['', 'x', next.slice(1), `${next}=`, `${next}AA`, next.toUpperCase(), forged(''), forged('{"$gt":""}')],
+      ...[forged(signed.replace('2484', '1')), forged(`asc ${signed.slice(0, -16)}`)],
     ];
-    for (const cursor of wrong) {
-      expect((await problemOfAnswer(await ask({ cursor }))).code).toBe('cursor_invalid');
-    }
-    expect((await problemOfAnswer(await ask({ cursor: next, order: 'desc' }))).code).toBe('cursor_invalid');
+    for (const cursor of wrong) expect(await codeOf(ask({ cursor }))).toBe('cursor_invalid');
+    expect(await codeOf(ask({ cursor: next, order: 'desc' }))).toBe('cursor_invalid');
     const elsewhere = { cursor: next, contractAddress: OTHER };
-    expect((await problemOfAnswer(await ask(elsewhere))).code).toBe('cursor_invalid');
-  });
-
-  it.each([
-    { take: 0 },
-    { take: 1_001 },
-    { take: 'ten' },
-    { take: 1.5 },
-    { skip: -1 },
-    { skip: 10_001 },
-    { fromBlock: -1 },
-    { toBlock: 'latest' },
-    { order: 'up' },
-    { status: 'final' },
-    { txHash: '0x1' },
-    { chainId: 'x' },
-    { contractAddress: '0x1' },
-    { contractAddress: TOKEN.replace('F', 'f') },
-    { 'arg.from': 'x' },
-    { 'arg.from': ALICE.replace('C', 'c') },
-    { 'arg.value': '0x7' },
-    { 'arg.arg2': '1' },
-    { 'arg.topic': 'text' },
-  ])('refuses %j', async (query) => {
-    expect((await problemOfAnswer(await ask(query))).code).toBe('validation_failed');
+    expect(await codeOf(ask(elsewhere))).toBe('cursor_invalid');
   });
 
   it.each(['arg.unknown', 'arg.', 'arg.__proto__', 'arg.value.x', 'arg.From'])(
@@ -231,102 +200,49 @@ describe('querying events', () => {
       { path: 'arg.from', message: 'is not an argument: there are arg.arg2, arg.topic, arg.value' },
     ]);
   });
-
-  it('refuses a member that is given twice', async () => {
-    const twice = `/api/v1/events?chainId=2484&contractAddress=${TOKEN}`;
-    for (const query of ['&take=1&take=2', '&arg.value=1&arg.value=2', '&eventSignature=a&eventSignature=b']) {
-      expect((await problemOfAnswer(await catcher.ask(twice + query))).code).toBe('validation_failed');
-    }
-  });
-
-  it('finds only contracts that are registered on the chain', async () => {
-    for (const wrong of [{ contractAddress: ALICE }, { chainId: 1 }]) {
-      expect((await problemOfAnswer(await ask(wrong))).code).toBe('watch_not_found');
-    }
-  });
-
-  it('needs a token', async () => {
-    const problem = await problemOfAnswer(
-      await catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}`, { app: null }),
-    );
-    expect(problem.code).toBe('token_missing');
-  });
 });
 
 describe('querying a contract that was registered a moment ago', () => {
   it('waits until the read model has it', async () => {
-    const catcher = await startCatcherRoutes();
-    try {
-      await catcher.register();
-      const answer = catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}`);
-      await catcher.documents.project();
-      expect((await answer).status).toBe(200);
-    } finally {
-      await catcher.service.close();
-    }
+    await using catcher = await startCatcherRoutes();
+    await catcher.register();
+    const answer = catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}`);
+    await catcher.documents.project();
+    expect((await answer).status).toBe(200);
   });
 });
 
 describe('an argument whose name two events give to different types', () => {
   it('is compared by the type of each event, and their records are merged in order', async () => {
-    const catcher = await startCatcherRoutes();
-    try {
-      const textAbi = { type: 'event', name: 'Text', inputs: [{ name: 'value', type: 'string' }] };
-      await catcher.register({ eventAbi: eventAbi(transferAbi) });
-      await catcher.register({ eventSignature: 'Text(string)', eventAbi: eventAbi(textAbi) });
-      await catcher.documents.project();
-      const text = (BlockNumber: number, value: string) =>
-        transferRecord({
-          BlockNumber,
-          WatchId: idOfWatch(textAbi),
-          EventName: 'Text',
-          EventSignature: 'Text(string)',
-          Data: { value },
-        });
-      const some = [
-        text(10, '07'),
-        transferRecord({ BlockNumber: 11, Data: { value: '7' } }),
-        text(12, '07'),
-        text(13, '7'),
-      ];
-      await catcher.documents.observe(some, () => false);
-      const found: string[] = [];
-      for (const skip of [0, 1, 2, 3]) {
-        const answer = await catcher.ask(
-          `/api/v1/events?chainId=2484&contractAddress=${TOKEN}&arg.value=07&take=1&skip=${String(skip)}`,
-        );
-        const { items, total } = (await answer.json()) as EventPage;
-        expect(total).toBe(3);
-        found.push(...items.map(({ Id }) => Id));
-      }
-      expect(found).toEqual(some.slice(0, 3).map(({ Id }) => Id));
-    } finally {
-      await catcher.service.close();
+    await using catcher = await startCatcherRoutes();
+    const textAbi = { type: 'event', name: 'Text', inputs: [{ name: 'value', type: 'string' }] };
+    await catcher.register({ eventAbi: eventAbi(transferAbi) });
+    await catcher.register({ eventSignature: 'Text(string)', eventAbi: eventAbi(textAbi) });
+    await catcher.documents.project();
+    const text = (BlockNumber: number, value: string) =>
+      transferRecord({
+        BlockNumber,
+        WatchId: idOfWatch(textAbi),
+        EventName: 'Text',
+        EventSignature: 'Text(string)',
+        Data: { value },
+      });
+    const some = [
+      text(10, '07'),
+      transferRecord({ BlockNumber: 11, Data: { value: '7' } }),
+      text(12, '07'),
+      text(13, '7'),
+    ];
+    await catcher.documents.observe(some, () => false);
+    const found: string[] = [];
+    for (const skip of [0, 1, 2, 3]) {
+      const answer = await catcher.ask(
+        `/api/v1/events?chainId=2484&contractAddress=${TOKEN}&arg.value=07&take=1&skip=${String(skip)}`,
+      );
+      const { items, total } = (await answer.json()) as EventPage;
+      expect(total).toBe(3);
+      found.push(...items.map(({ Id }) => Id));
     }
-  });
-});
-
-describe('records that were stored without the id of a watch', () => {
-  it.each([false, true])('are those of the watch of their signature; anonymous: %s', async (anonymous) => {
-    const catcher = await startCatcherRoutes();
-    try {
-      const id = await catcher.registerAsFormerly(anonymous);
-      await catcher.documents.project();
-      const { WatchId: _watchId, ...former } = transferRecord();
-      await catcher.documents.observe([former, transferRecord({ BlockNumber: 11, WatchId: id })], () => false);
-      for (const query of ['', '&eventSignature=Transfer', `&watchId=${id}`]) {
-        const answer = await catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}${query}`);
-        const { items, total } = (await answer.json()) as EventPage;
-        expect(items.map(({ BlockNumber, WatchId }) => [BlockNumber, WatchId])).toEqual([
-          [10, id],
-          [11, id],
-        ]);
-        expect(total).toBe(2);
-      }
-      const status = await catcher.ask(`/api/v1/status/2484/${TOKEN}/Transfer`);
-      expect(await status.json()).toMatchObject({ id, eventsTotal: 2 });
-    } finally {
-      await catcher.service.close();
-    }
+    expect(found).toEqual(some.slice(0, 3).map(({ Id }) => Id));
   });
 });

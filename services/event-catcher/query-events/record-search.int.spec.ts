@@ -1,23 +1,24 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { placeOf } from '../../../shared/chain/record-terms.ts';
+import { placeOf } from '../../../shared/chain/identifiers/record-terms.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
 import {
   chainEventDocumentId,
   chainEventsModel,
   type ChainEventDocument,
-} from '../../../shared/read-models/chain-events.ts';
+} from '../../../shared/read-models/event-catcher/chain-events.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { Hit } from '../../../shared/read-store/read-store.ts';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
+import { SqliteReadStore } from '../../../shared/read-store/embedded/read-store.sqlite.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { transferRecord } from '../testing/catcher-fixtures.ts';
+import { transferRecord } from '../testing/routes/catcher-fixtures.ts';
 import type { SelectedWatch, Selection } from './event-selection.ts';
 import { KeptCounts, KeptSegments, RecordSearch } from './record-search.ts';
+import { casesOf } from '../../../shared/testing/cases.ts';
 
 const { record, count } = chainEventsModel.collections;
 const LAST_BLOCK = 5_000;
@@ -55,7 +56,7 @@ describe('records on SQLite', () => {
     for (const data of some) {
       position += 1;
       const event = storedEvent(type, data, { position });
-      const [id, countId] = [chainEventDocumentId(data), data.WatchId ?? ''];
+      const [id, countId] = [chainEventDocumentId(data), data.WatchId];
       const after = chainEventsModel.evolve({ record: records.get(id), count: counts.get(countId) }, event);
       const [document, counted] = [after['record'] as ChainEventDocument | undefined, after['count']];
       if (!document || !counted) throw new Error(`${type} of ${id} changes nothing`);
@@ -118,7 +119,7 @@ describe('records on SQLite', () => {
       ...(isLarge === undefined ? [] : [{ argument: 'isLarge', value: isLarge }]),
       ...(transaction === undefined ? [] : [{ txHash: `0x${transaction.toString(16).padStart(64, '0')}` }]),
     ];
-    return { ...range, isOnePerLog: false, watches: watchIds.map((id) => ({ id, recordWatchId: id, searched })) };
+    return { ...range, isOnePerLog: false, watches: watchIds.map((id) => ({ id, searched })) };
   };
 
   const expected = ({ watch: { to, isLarge, transaction }, ...asked }: Asked): ChainEventDocument[] =>
@@ -160,7 +161,7 @@ describe('records on SQLite', () => {
   });
 
   it('are found and counted as looking through all of them does', async () => {
-    await fc.assert(fc.asyncProperty(query, check), { numRuns: 60 });
+    await fc.assert(fc.asyncProperty(query, check), { numRuns: casesOf(60) });
   });
 
   it('are so after each step of reorganisations, also while blocks come and go and come back', async () => {

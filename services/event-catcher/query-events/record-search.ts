@@ -1,7 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { placesOf, segmentOf, termOf, termOfAll } from '../../../shared/chain/record-terms.ts';
+import {
+  placesOf,
+  segmentOf,
+  termOf,
+  termOfAll,
+  type SearchedRecords,
+} from '../../../shared/chain/identifiers/record-terms.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import { chainEventsModel, type ChainEventCount } from '../../../shared/read-models/chain-events.ts';
+import { chainEventsModel, type ChainEventCount } from '../../../shared/read-models/event-catcher/chain-events.ts';
 import type { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import {
   rangeAfter,
@@ -15,29 +21,29 @@ import type { SelectedWatch, Selection } from './event-selection.ts';
 
 const { record, count } = chainEventsModel.collections;
 
-/** So many segments are looked into first, and each time that it was not enough so many times more. */
+/** How many segments are searched first, and the factor by which that number grows while it is not enough. */
 const SEGMENTS_FIRST = 16;
 const SEGMENTS_GROWTH = 16;
 
 /** Places in the chain, inclusive. */
 type Places = Pick<Search, 'from' | 'to'>;
 
-/** A segment that may have records that are asked for, in these places. */
-interface Segment extends Places {
+/** A segment that may have matching records in these places. */
+export interface Segment extends Places {
   searched: Search['anyOf'][number];
-  /** How many of its records are asked for, where that is known without a search. */
+  /** How many of its records match, if that is known without a search. */
   counted: number | undefined;
-  /** Whether all of its blocks are asked for. */
+  /** Whether all of its blocks are selected. */
   isWhole: boolean;
   /** Position of its newest change. */
   changed: number;
 }
 
-/** So many segments that changed last may change with the next block: the counts of the others are kept. */
+/** The segments that changed last, this many, may change with the next block. The counts of all others are kept. */
 const CHANGING_SEGMENTS = 4;
 const COUNTS_KEPT_MAX = 10_000;
 
-/** How many records of segments that seldom change have what was asked for, so that the next page does not count anew. */
+/** The number of matching records in segments that rarely change, so that the next page need not count them again. */
 export class KeptCounts extends LRUCache<string, number> {
   constructor() {
     super({ max: COUNTS_KEPT_MAX });
@@ -46,13 +52,28 @@ export class KeptCounts extends LRUCache<string, number> {
 
 const WATCHES_KEPT = 100;
 
-/** The segments of watches, of which one may have thousands: they are read anew only when they have changed. */
+/** The segments of watches, parsed again only when they have changed: a watch may have thousands. */
 export class KeptSegments extends LRUCache<string, { position: number; counted: ChainEventCount }> {
   constructor() {
     super({ max: WATCHES_KEPT });
   }
 
-  of({ id, position, document }: StoredDocument): ChainEventCount {
+  /** Returns the selected watches that have records, with their segments. */
+  async of(
+    readStore: Pick<ReadStore, 'getMany'>,
+    { watches }: Selection,
+  ): Promise<[watch: SelectedWatch, counted: ChainEventCount][]> {
+    const stored = await readStore.getMany(
+      count.name,
+      watches.map(({ id }) => id),
+    );
+    return watches.flatMap((watch): [SelectedWatch, ChainEventCount][] => {
+      const ofWatch = stored.get(watch.id);
+      return ofWatch ? [[watch, this.parse(ofWatch)]] : [];
+    });
+  }
+
+  private parse({ id, position, document }: StoredDocument): ChainEventCount {
     const kept = this.get(id);
     if (kept?.position === position) return kept.counted;
     const counted = count.document.parse(document);
@@ -61,9 +82,12 @@ export class KeptSegments extends LRUCache<string, { position: number; counted: 
   }
 }
 
-/** Finds and counts the records that a query selects, as far as they were counted when it began. */
+/** Finds and counts the records that a query selects. */
+export type FoundRecords = Pick<RecordSearch, 'hits' | 'total' | 'documents'>;
+
+/** Finds and counts the records that a query selects, as of the time when it began. */
 export class RecordSearch {
-  private constructor(
+  constructor(
     private readonly readStore: ReadStore,
     private readonly places: Places,
     private readonly segments: readonly Segment[],
@@ -75,12 +99,9 @@ export class RecordSearch {
     selection: Selection,
     { budget, kept }: { budget: QueryBudget; kept: KeptSegments },
   ): Promise<RecordSearch> {
-    const ids = selection.watches.map(({ recordWatchId }) => recordWatchId);
-    const counts = await readStore.getMany(count.name, ids);
-    const segments = selection.watches.flatMap((watch) => {
-      const stored = counts.get(watch.recordWatchId);
-      return stored ? segmentsOf(selection, watch, kept.of(stored)) : [];
-    });
+    const segments = (await kept.of(readStore, selection)).flatMap(([watch, { segments }]) =>
+      segmentsOf(selection, watch, segments.entries()),
+    );
     return new RecordSearch(readStore, placesOf(selection.fromBlock, selection.toBlock), segments, budget);
   }
 
@@ -109,7 +130,7 @@ export class RecordSearch {
     return this.readStore.countFound(record.name, { ...this.places, anyOf }, this.budget);
   }
 
-  /** Looks into some segments after the other, in chain order, until it has found enough. */
+  /** Searches the segments in chain order, some at a time, until there are enough hits. */
   async hits({ direction, limit, after }: SearchPage): Promise<Hit[]> {
     const isAscending = direction === 'asc';
     let places = rangeAfter(this.places, direction, after);
@@ -126,7 +147,7 @@ export class RecordSearch {
         this.budget,
       );
       hits = inOrder([...hits, ...found], direction).slice(0, limit);
-      // What comes after the last of enough hits is not wanted any more.
+      // Once there are enough hits, later segments are not needed.
       const last = hits.length === limit ? hits.at(-1) : undefined;
       if (last) places = isAscending ? { ...places, to: last.order } : { ...places, from: last.order };
     }
@@ -138,15 +159,14 @@ export class RecordSearch {
   }
 }
 
-/** Returns the segments of a watch that have records of these blocks, canonical or reverted as is asked for. */
-const segmentsOf = (
+/** Returns those segments of a watch that have records of these blocks, canonical or reverted as selected. */
+export const segmentsOf = (
   { fromBlock, toBlock, reverted }: Selection,
-  { recordWatchId: watchId, searched }: SelectedWatch,
-  { segments }: ChainEventCount,
+  { id: watchId, searched }: SelectedWatch,
+  segments: Iterable<readonly [index: number, ChainEventCount['segments'][number]]>,
 ): Segment[] => {
-  const records = { watchId, reverted };
-  const terms = searched.length === 0 ? [termOfAll(records)] : searched.map((one) => termOf(records, one));
-  return segments.flatMap(([first, last, ofCanonical, ofReverted, changed], index) => {
+  const terms = searchedTerms({ watchId, reverted }, searched);
+  return [...segments].flatMap(([index, [first, last, ofCanonical, ofReverted, changed]]) => {
     const amount = reverted ? ofReverted : ofCanonical;
     if (amount === 0 || first > toBlock || last < fromBlock) return [];
     const isWhole = fromBlock <= first && last <= toBlock;
@@ -157,7 +177,11 @@ const segmentsOf = (
   });
 };
 
-/** Of one store all references are numbers, or all are text. */
+/** Returns the terms by which the records of a watch are searched for. */
+export const searchedTerms = (records: SearchedRecords, searched: SelectedWatch['searched']): number[] =>
+  searched.length === 0 ? [termOfAll(records)] : searched.map((one) => termOf(records, one));
+
+/** The references of one store are either all numbers or all texts. */
 export const inOrder = (hits: readonly Hit[], direction: SearchPage['direction']): Hit[] => {
   const sign = direction === 'asc' ? 1 : -1;
   return hits.toSorted((one, other) => sign * compareHits(one, other));

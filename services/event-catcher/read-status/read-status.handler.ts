@@ -1,7 +1,7 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { readAddressMember } from '../../../shared/chain/address.ts';
-import { findNamed } from '../../../shared/chain/watch-names.ts';
+import type { WatchStatus } from '../../../schemas/http/event-catcher/watched-contract.ts';
+import { readAddressMember } from '../../../shared/chain/identifiers/address.ts';
+import { findNamed } from '../../../shared/chain/identifiers/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { WatchStatuses } from '../edge/watch-statuses.ts';

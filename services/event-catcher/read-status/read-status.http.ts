@@ -1,12 +1,12 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/event-catcher/watched-contract.ts';
+import { chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import { chainsModel } from '../../../shared/read-models/event-catcher/chains.ts';
+import { watchesModel } from '../../../shared/read-models/event-catcher/watches.ts';
 import { ReadStatus } from './read-status.handler.ts';
-import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/requests/implements.ts';
 
 const { readStatus } = eventCatcherRoutes;
 

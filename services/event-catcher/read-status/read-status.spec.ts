@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/event-catcher/watched-contract.ts';
+import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const KNOWN = Number.MAX_SAFE_INTEGER;
 
@@ -12,7 +11,7 @@ describe('the status of a watch', () => {
   let watch: RegisteredContract;
   beforeEach(async () => {
     catcher = await startCatcherRoutes();
-    watch = (await (await catcher.register()).json()) as RegisteredContract;
+    watch = await catcher.registered();
     await catcher.documents.project();
   });
   afterEach(() => catcher.service.close());
@@ -52,32 +51,12 @@ describe('the status of a watch', () => {
   });
 
   it('tells up to which block it was verified, which is never one that was not read', async () => {
-    const verifiedBlock = async () => (await status()).verifiedBlock;
     await catcher.documents.advance({ watchesUpTo: KNOWN });
-    expect(await verifiedBlock()).toBeNull();
-    await catcher.documents.verify({ verified: 25, watchesUpTo: 0 });
-    expect(await verifiedBlock()).toBeNull();
+    expect((await status()).verifiedBlock).toBeNull();
     await catcher.documents.verify({ verified: 25, watchesUpTo: KNOWN });
-    expect(await verifiedBlock()).toBe(25);
-    await catcher.documents.verify({ verified: 9, watchesUpTo: KNOWN });
-    expect(await verifiedBlock()).toBeNull();
-    const behind = [{ watchIds: ['wch_other', watch.id], next: 18 }];
-    await catcher.documents.verify({ verified: 25, behind, watchesUpTo: KNOWN });
-    expect(await verifiedBlock()).toBe(17);
+    expect((await status()).verifiedBlock).toBe(25);
     await catcher.documents.advance({ watchesUpTo: KNOWN, backfills: [range({ next: 15 })] });
-    expect(await verifiedBlock()).toBe(14);
-    await catcher.documents.advance({ watchesUpTo: KNOWN, backfills: [range({ next: 13, to: 16, joins: false })] });
-    expect(await verifiedBlock()).toBe(12);
-  });
-
-  it('is backfilling until the follower has added the watch', async () => {
-    await catcher.documents.advance({ watchesUpTo: 0 });
-    expect(await status()).toMatchObject({
-      state: 'backfilling',
-      currentBlockNumber: 9,
-      headBlock: HEAD,
-      lagBlocks: HEAD - 9,
-    });
+    expect((await status()).verifiedBlock).toBe(14);
   });
 
   it('tells how far and how fast the backfill is, and its error', async () => {
@@ -132,19 +111,6 @@ describe('the status of a watch', () => {
     expect(await status()).toMatchObject({ state: 'paused', etaSeconds: null });
   });
 
-  it('stays live while an extension backwards is read, and shows it as a gap', async () => {
-    await catcher.documents.advance({
-      watchesUpTo: KNOWN,
-      backfills: [range({ next: 15, to: 19, joins: false })],
-    });
-    expect(await status()).toMatchObject({
-      state: 'live',
-      currentBlockNumber: HEAD,
-      gaps: [{ fromBlock: 15, toBlock: 19, since: null }],
-      lastError: null,
-    });
-  });
-
   it('is live behind blocks that nobody gives, and says which, since when, why, and what helps', async () => {
     const gap = { reason: 'no provider gives these blocks: pruned', since: '2026-01-02T12:00:00.000Z' };
     const backfills = [range({ next: 10, to: 29, joins: false, gap })];
@@ -174,17 +140,6 @@ describe('the status of a watch', () => {
     expect((await catcher.ask(unescaped, { app: null })).status).toBe(200);
   });
 
-  it('is refused for a name that two events share, and the detail names both', async () => {
-    const other = { ...transferAbi, inputs: transferAbi.inputs.slice(0, 2) };
-    await catcher.register({ eventSignature: 'Transfer(address indexed,address indexed)', eventAbi: eventAbi(other) });
-    await catcher.documents.project();
-    const problem = await problemOfAnswer(await ask());
-    expect(problem.code).toBe('validation_failed');
-    expect(problem.detail).toContain(TRANSFER);
-    expect(problem.detail).toContain('Transfer(address indexed,address indexed)');
-    expect((await status('Transfer(address,address)')).startBlock).toBe(10);
-  });
-
   it('is that of the oldest of several watches that match the event, or of the one that an id names', async () => {
     const unnamed = { ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, name: '' })) };
     const answer = await catcher.register({ eventAbi: eventAbi(unnamed), startBlock: 20 }, 'app_2');
@@ -197,34 +152,5 @@ describe('the status of a watch', () => {
       startBlock: 20,
       eventsTotal: 1,
     });
-    expect((await problemOfAnswer(await ask('Transfer', TOKEN, '2484', '?watchId=wch_unknown'))).code).toBe(
-      'watch_not_found',
-    );
-  });
-
-  it('is not found for an event that is not registered', async () => {
-    const wrong = [
-      ask('Approval'),
-      ask('Transfer(address)'),
-      ask('x'.repeat(2_000)),
-      ask('Transfer', `0x${'1'.repeat(40)}`),
-      ask('Transfer', TOKEN, '1'),
-    ];
-    for (const answer of await Promise.all(wrong)) {
-      expect((await problemOfAnswer(answer)).code).toBe('watch_not_found');
-    }
-  });
-
-  it('is refused for a path that cannot be read', async () => {
-    const wrong = [
-      ask('Transfer', TOKEN.replace('F', 'f')),
-      ask('Transfer', '0x1'),
-      ask('Transfer', TOKEN, 'x'),
-      ask('Transfer', TOKEN, '-1'),
-    ];
-    for (const answer of await Promise.all(wrong)) {
-      expect((await problemOfAnswer(answer)).code).toBe('validation_failed');
-    }
-    expect((await catcher.ask(`/api/v1/status/2484/${TOKEN}/%zz`, { app: null })).status).toBe(400);
   });
 });

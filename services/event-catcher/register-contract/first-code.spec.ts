@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ChainUnavailable, RangeTooLarge, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { DeployingChain, HEAD, TOKEN } from '../testing/catcher-fixtures.ts';
+import { DeployingChain, HEAD, TOKEN } from '../testing/routes/catcher-fixtures.ts';
 import { overriding } from '../testing/overriding.ts';
 import { CodeHistory } from './first-code.ts';
 

@@ -1,19 +1,19 @@
 import { ChainUnavailable, RangeTooLarge, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/waiting/within-deadline.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 
-/** Where the code of a contract was found first. */
+/** Where the code of a contract was first found. */
 interface FirstCode {
-  /** The block after which nothing is known to be earlier; `undefined` if no block with code, or a log, was found. */
+  /** The first block with code or a log, as far as known; `undefined` if none was found. */
   block: number | undefined;
   /** Whether no earlier block can have had code, or at least no log of the contract. */
   isCertain: boolean;
 }
 
-/** Blocks are looked at in so many equal distances, besides those 2, 4, 8 … before the code that is known. */
+/** How many equally spaced blocks are probed, besides those 2, 4, 8 … before the known code. */
 const REGULAR_PROBES = 24;
 const PROBES_AT_ONCE = 8;
-/** More lives of one contract than these are not looked for. */
+/** The most lives of one contract that are looked for. */
 const LIVES_MAX = 8;
 /** How long earlier lives are looked for. */
 const EARLIER_WITHIN_MS = 5_000;
@@ -32,7 +32,7 @@ const LOG_BLOCKS_GROWTH = 10;
  * providers take ranges that large; without a log it has nothing to be watched. Where they do not, it stays uncertain.
  */
 export class CodeHistory {
-  /** Whether there is code after a block, as far as it was asked. */
+  /** Whether there is code after a block, as far as it was requested. */
   private readonly known = new Map<number, boolean>();
 
   constructor(
@@ -64,7 +64,7 @@ export class CodeHistory {
     return { block, isCertain: false };
   }
 
-  /** Finds the first block of the life to which a block with code belongs, in at most 53 steps. */
+  /** Finds the first block of the life that a block with code belongs to, in at most 53 steps. */
   private async beginning(withCode: number): Promise<number> {
     const without = Array.from(this.known, ([block, hasCode]) => (hasCode || block > withCode ? -1 : block));
     let from = Math.max(-1, ...without) + 1;
@@ -77,7 +77,7 @@ export class CodeHistory {
     return from;
   }
 
-  /** Looks into some blocks before `end`, the newest first. Returns one with code. */
+  /** Probes some blocks before `end`, the newest first. Returns one that has code. */
   private async probe(end: number): Promise<number | undefined> {
     const probes = probesBefore(end);
     for (let at = 0; at < probes.length; at += PROBES_AT_ONCE) {
@@ -113,11 +113,11 @@ export class CodeHistory {
   }
 }
 
-/** Whether this is why earlier lives are not known: that keeps nobody from registering. */
+/** Whether this error only hides earlier lives, which keeps nobody from registering. */
 const isUntold = (error: unknown): boolean =>
   [ChainUnavailable, StateUnavailable, RangeTooLarge, DeadlineExceeded].some((kind) => error instanceof kind);
 
-/** Returns the blocks that are looked into before another one, the newest first. */
+/** Returns the blocks to probe before another one, the newest first. */
 const probesBefore = (end: number): number[] => {
   const regular = Array.from({ length: REGULAR_PROBES }, (_, at) => Math.floor((end * at) / REGULAR_PROBES));
   const near: number[] = [];

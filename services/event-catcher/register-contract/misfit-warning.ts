@@ -1,26 +1,27 @@
 import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { compileMisfit } from '../domain/log-decoder.ts';
-import type { Registration } from '../domain/watch.ts';
+import { compileMisfit } from '../domain/decoding/log-decoder.ts';
+import type { Registration } from '../domain/watches/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 import { sampleLogs } from './sample-logs.ts';
 
-/** A registration waits no longer for a sample of the logs that are there. */
+/** The longest that a registration waits for a sample of existing logs. */
 const SAMPLE_WITHIN_MS = 1_500;
 const SAMPLE_CALLS_MAX = 3;
 
 type Watched = Pick<Registration, 'fragment' | 'topic0' | 'contractAddress'>;
 
 /**
- * Warns where none of the newest logs of an event up to a block fits the ABI: ERC-20 and ERC-721 share the first topic of `Transfer`,
- * and differ in what is indexed. A chain that does not tell keeps nobody from registering.
+ * Warns if none of the newest logs of an event up to a block fits the ABI: ERC-20 and ERC-721 share the first topic of
+ * `Transfer`, and differ in what is indexed. If the chain does not answer, there is no warning, and the registration
+ * goes on.
  */
 export const findMisfit = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
   watched: Watched,
   { to, withinMs = SAMPLE_WITHIN_MS }: { to: number; withinMs?: number },
 ): Promise<string | undefined> => {
-  // A log of another layout is not one of an anonymous event.
+  // A log with another layout belongs to no anonymous event.
   if (watched.topic0 === null || to < 0) return undefined;
   try {
     const { logs } = await sampleLogs(chain, watched, {

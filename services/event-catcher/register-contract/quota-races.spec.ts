@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import type { EventToAppend } from '../../../shared/event-store/event-store.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { registration } from '../testing/catcher-fixtures.ts';
-import { serveCatcherRoutes, startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { codeOf, problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
+import { registration } from '../testing/routes/catcher-fixtures.ts';
+import { serveCatcherRoutes, startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const contractOf = (index: number) => ({ contractAddress: `0x${String(index).padStart(40, '0')}` });
 
@@ -28,7 +27,6 @@ describe('a user who may have one registration', () => {
   };
   const remove = (id: string) =>
     catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_1', user: 'usr_1' });
-  const idOf = async (answer: Response) => ((await answer.json()) as RegisteredContract).id;
   const ruleFor = async (index: number) => (await problemOfAnswer(await register(index))).rule;
 
   /** Holds the next append of such an event in this stream. */
@@ -53,11 +51,27 @@ describe('a user who may have one registration', () => {
     };
   };
 
-  it('has no second one by registering between a removal and the return of its count', async () => {
-    const id = await idOf(await register(1));
+  /** Registers the first contract, and removes it: the return of its count is held. */
+  const removeHeld = async () => {
+    const { id } = await catcher.registered(contractOf(1), 'app_1', 'usr_1');
     const returning = holdNext('quota-user-usr_1', 'QuotaReturned');
     const removed = remove(id);
     await returning.reached;
+    return { id, removed, returning };
+  };
+  /** Does so, and registers the contract again in another process, whose claim is held until the count was returned. */
+  const registerWhileRemoving = async () => {
+    const { id, removed, returning } = await removeHeld();
+    const registering = holdNext(/watch-/, 'ContractRegistered');
+    const registered = registerElsewhere(1);
+    await registering.reached;
+    returning.release();
+    expect((await removed).status).toBe(204);
+    return { id, registered, registering };
+  };
+
+  it('has no second one by registering between a removal and the return of its count', async () => {
+    const { id, removed, returning } = await removeHeld();
     expect((await registerElsewhere(1)).status).toBe(200);
     returning.release();
     expect((await removed).status).toBe(204);
@@ -67,34 +81,18 @@ describe('a user who may have one registration', () => {
   });
 
   it('has no second one by registering again while the count of the first is returned', async () => {
-    const id = await idOf(await register(1));
-    const returning = holdNext('quota-user-usr_1', 'QuotaReturned');
-    const removed = remove(id);
-    await returning.reached;
-    const registering = holdNext(/watch-/, 'ContractRegistered');
-    const registered = registerElsewhere(1);
-    await registering.reached;
-    returning.release();
-    expect((await removed).status).toBe(204);
+    const { registered, registering } = await registerWhileRemoving();
     registering.release();
     expect((await registered).status).toBe(200);
     expect(await ruleFor(2)).toBe('userWatches');
   });
 
   it('is refused the first one again where another took its place meanwhile', async () => {
-    const id = await idOf(await register(1));
-    const returning = holdNext('quota-user-usr_1', 'QuotaReturned');
-    const removed = remove(id);
-    await returning.reached;
-    const registering = holdNext(/watch-/, 'ContractRegistered');
-    const registered = registerElsewhere(1);
-    await registering.reached;
-    returning.release();
-    expect((await removed).status).toBe(204);
+    const { id, registered, registering } = await registerWhileRemoving();
     expect((await register(2)).status).toBe(201);
     registering.release();
     expect((await problemOfAnswer(await registered)).rule).toBe('userWatches');
-    expect((await problemOfAnswer(await remove(id))).code).toBe('watch_not_found');
+    expect(await codeOf(remove(id))).toBe('watch_not_found');
     expect(await ruleFor(3)).toBe('userWatches');
   });
 });

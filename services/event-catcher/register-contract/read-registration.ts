@@ -1,38 +1,26 @@
-import { claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
-import { readAddressMember } from '../../../shared/chain/address.ts';
-import { canonicalSignature, parseEventSignature } from '../../../shared/chain/event-signature.ts';
+import type { z } from 'zod';
+import type { WatchedProxy } from '../../../schemas/events/event-catcher/watch-events.ts';
+import type { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { ChainUnavailable, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { claimantText, type Claimant } from '../../../shared/chain/identifiers/claimant.ts';
+import { readAddressMember } from '../../../shared/chain/identifiers/address.ts';
+import { canonicalSignature, parseEventSignature } from '../../../shared/chain/identifiers/event-signature.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { findEvent, signatureOf } from '../domain/event-abi.ts';
-import { topic0Of } from '../domain/topic0.ts';
-import {
-  formerWatchIdOf,
-  isSameFragment,
-  startOf,
-  watchFold,
-  watchIdOf,
-  watchStream,
-  type Registration,
-  type Watched,
-} from '../domain/watch.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/waiting/within-deadline.ts';
+import { findEvent, signatureOf, topic0Of } from '../domain/decoding/event-abi.ts';
+import { startOf, watchFold, watchIdOf, watchStream, type Registration } from '../domain/watches/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 import { findMisfit } from './misfit-warning.ts';
-import { findProxy } from './proxy.ts';
-import { resolveStartBlock, type AskedStartBlock } from './start-block.ts';
+import { resolveStartBlock } from './start-block.ts';
 
-/** What somebody wants to be registered. */
-export interface AskedRegistration extends Claimant {
-  chainId: number;
-  contractAddress: string;
-  eventSignature: string;
-  eventAbi: unknown;
-  startBlock: AskedStartBlock;
-}
+/** The event that a caller wants to register. */
+export type AskedRegistration = z.output<typeof eventCatcherRoutes.registerContract.body> & Claimant;
 
 interface ReadingFrom {
   transactor: Pick<Transactor, 'load'>;
   chains: ReadonlyMap<number, SupportedChain>;
-  /** Whether some logs are looked at, and it is said if they do not fit. */
+  /** Whether a sample of logs is checked, to warn if they do not fit. */
   samples: boolean;
 }
 
@@ -43,10 +31,10 @@ export interface ReadRegistration {
 }
 
 /**
- * Reads what is asked for, and what the chain says about it. A contract without code is accepted: it may be deployed later, or
- * have destroyed itself.
- * @throws Refusal chain_not_supported, event_signature_invalid, event_abi_mismatch, start_block_in_future, deploy_block_unknown,
- * dependency_unavailable
+ * Reads a registration, and what the chain says about its contract. A contract without code is accepted: it may be
+ * deployed later, or have destroyed itself.
+ * @throws Refusal chain_not_supported, event_signature_invalid, event_abi_mismatch, start_block_in_future,
+ * deploy_block_unknown, dependency_unavailable
  */
 export const readRegistration = async (
   asked: AskedRegistration,
@@ -58,7 +46,7 @@ export const readRegistration = async (
   if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
   const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));
   const eventSignature = canonicalSignature(signatureOf(fragment));
-  // It may be longer than what was given, and is parsed again wherever the watch is named.
+  // The canonical text may be longer than the given one, and is parsed again wherever the watch is named.
   parseEventSignature(eventSignature);
   const resolved = await resolveStartBlock(chain, contractAddress, asked.startBlock);
   const { headBlock, hasCode, warnings } = resolved;
@@ -68,7 +56,7 @@ export const readRegistration = async (
     hasCode ? findProxy(chain, contractAddress) : null,
     samples ? findMisfit(chain, { ...watched, topic0 }, { to: headBlock }) : undefined,
   ]);
-  const watchId = await watchIdFor(watched, transactor);
+  const watchId = watchIdOf(watched);
   const claimedFrom = asked.startBlock === 'latest' ? await startOfClaim(watchId, asked, transactor) : undefined;
   const startBlock = claimedFrom ?? resolved.startBlock;
   const registration = {
@@ -90,8 +78,8 @@ export const readRegistration = async (
 };
 
 /**
- * Returns where a watch begins that the caller claims already: an app that registers it from the latest block each time it starts
- * loses none of its blocks.
+ * Returns the start block of a watch that the caller already claims. An app that registers it from the latest block on
+ * each start loses none of its blocks.
  */
 const startOfClaim = async (
   watchId: string,
@@ -103,9 +91,22 @@ const startOfClaim = async (
   return state?.claims.includes(claim) ? startOf(state, claim) : undefined;
 };
 
-/** A watch that was registered when its id depended on its signature only keeps that id. */
-const watchIdFor = async (watched: Watched, transactor: Pick<Transactor, 'load'>): Promise<string> => {
-  const formerId = formerWatchIdOf(watched);
-  const { state } = await transactor.load(watchStream(formerId), watchFold);
-  return state && isSameFragment(state.fragment, watched.fragment) ? formerId : watchIdOf(watched);
+/** The longest that a registration waits for the implementation of a proxy. */
+const TOLD_WITHIN_MS = 1_500;
+
+/**
+ * Finds which contract a proxy runs; `null` if the contract is no proxy, `undefined` if no provider tells. Watching
+ * does not depend on the answer.
+ */
+export const findProxy = async (
+  chain: Pick<SupportedChain, 'proxyOf'>,
+  contractAddress: string,
+): Promise<WatchedProxy | null | undefined> => {
+  try {
+    return await withinDeadline('the chain', TOLD_WITHIN_MS, chain.proxyOf(contractAddress.toLowerCase()));
+  } catch (error) {
+    const isUntold = [ChainUnavailable, StateUnavailable, DeadlineExceeded].some((kind) => error instanceof kind);
+    if (isUntold) return undefined;
+    throw error;
+  }
 };

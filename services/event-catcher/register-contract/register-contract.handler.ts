@@ -1,14 +1,17 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { claimantText } from '../../../shared/chain/claimant.ts';
+import {
+  registeredContract,
+  type RegisteredContract,
+} from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { claimantText } from '../../../shared/chain/identifiers/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { registerContract, watchFold, watchStream, type Registration } from '../domain/watch.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { registerContract, watchFold, watchStream, type Registration } from '../domain/watches/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
-import { WatchStates } from '../edge/watch-states.ts';
+import { WatchStatuses } from '../edge/watch-statuses.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 
 export interface Registered {
@@ -18,7 +21,7 @@ export interface Registered {
   position: Position;
 }
 
-/** Registers an event of a contract: whoever asks claims it. */
+/** Registers an event of a contract for a claimant. */
 export class RegisterContract extends Command<Registered> {
   constructor(
     readonly asked: AskedRegistration,
@@ -32,7 +35,7 @@ export class RegisterContract extends Command<Registered> {
 export class RegisterContractHandler implements ICommandHandler<RegisterContract> {
   constructor(
     private readonly transactor: Transactor,
-    private readonly states: WatchStates,
+    private readonly statuses: WatchStatuses,
     private readonly quotas: WatchQuotas,
     @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
   ) {}
@@ -58,13 +61,13 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     }
     const contract = registeredContract.parse({
       ...state,
-      state: await this.states.stateOf(state),
+      state: await this.statuses.stateOf(state),
       ...(warnings.length > 0 && { warnings }),
     });
     return { contract, isNew: before === undefined, position };
   }
 
-  /** A claim that is there already counts nothing more. */
+  /** A claim that exists already is not counted again. */
   private async takeQuota({ watchId, appId, userId }: Registration, metadata: EventMetadata): Promise<void> {
     const { state } = await this.transactor.load(watchStream(watchId), watchFold);
     if (!state?.claims.includes(claimantText({ appId, userId })))

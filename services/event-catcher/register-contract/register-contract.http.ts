@@ -1,15 +1,18 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyRequest } from 'fastify';
-import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import {
+  eventCatcherRoutes,
+  type RegisteredContract,
+} from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import { claimantOf } from '../../../shared/auth/claimant.ts';
 import { RegisterContract } from './register-contract.handler.ts';
 import { TryRegistration } from './try-registration.handler.ts';
-import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/requests/implements.ts';
 
 const { registerContract } = eventCatcherRoutes;
 
-/** Where a contract was deployed is found in many calls to the chain; a sample of its logs takes some, too. */
+/** Finding the block of a contract's deployment takes many calls to the chain; a sample of its logs takes some, too. */
 const MORE_CALLS_MS = 10_000;
 
 @Controller()

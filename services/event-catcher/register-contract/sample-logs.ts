@@ -1,3 +1,4 @@
+import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import {
   BlocksRefused,
   ChainUnavailable,
@@ -5,30 +6,24 @@ import {
   type ChainLog,
   type LogFilter,
 } from '../../../shared/chain/chain-reader.ts';
-import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
-import { ChunkSize } from '../domain/chunk-size.ts';
-import { compileMatcher } from '../domain/log-decoder.ts';
-import type { Registration } from '../domain/watch.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/waiting/within-deadline.ts';
+import { ChunkSize } from '../domain/backfill/chunk-size.ts';
+import { compileMatcher } from '../domain/decoding/log-decoder.ts';
+import type { Registration } from '../domain/watches/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 import { findRefusedEnd } from '../edge/find-refused-end.ts';
-import { chainUnreadable } from './chain-unreadable.ts';
+import { chainUnreadable } from './start-block.ts';
 
-export interface Estimate {
-  /** What is to be read. */
-  blocks: number;
-  records: number;
-  calls: number;
-  seconds: number;
-}
+type Estimate = NonNullable<RegisteredContract['estimate']>;
 
 const LOGS_MAX = 10;
 const CALLS_MAX = 5;
-/** Roughly so many records are stored in a second. */
+/** Approximate number of records that are stored in a second. */
 const STORED_PER_SECOND = 10_000;
-/** A size that changes after so many calls changes little. */
+/** After this many calls, the chunk size changes little. */
 const CALLS_COUNTED_MAX = 1_000;
 
-/** What the newest blocks hold, and how it was asked for. */
+/** The logs of the newest blocks, and what it took to read them. */
 interface Reading {
   logs: ChainLog[];
   blocks: number;
@@ -45,8 +40,8 @@ interface Asked {
 }
 
 /**
- * The first blocks, from these on, that no provider gives of an event, as far as that is found out in time; `undefined` if the first one is
- * given, or nobody tells in time.
+ * The first stretch of blocks, from these on, whose logs of an event no provider has; `undefined` if the first block is
+ * available, or nobody tells in time.
  */
 export const findMissing = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
@@ -80,8 +75,9 @@ const filterOf = ({ topic0, contractAddress }: Pick<Registration, 'topic0' | 'co
 });
 
 /**
- * Reads the newest blocks for an event, as a backfill would, until there are some logs, in a few calls. What was read before the
- * chain stopped answering is enough. @throws Refusal dependency_unavailable
+ * Reads the newest blocks for an event, as a backfill would, in a few calls, until there are some logs. If the chain
+ * stops answering, what was read before is enough.
+ * @throws Refusal dependency_unavailable
  */
 export const sampleLogs = async (
   chain: Pick<SupportedChain, 'logsOfRange'>,
@@ -120,7 +116,7 @@ export const sampleLogs = async (
   return reading;
 };
 
-/** Estimates what it takes to read so many blocks, if they are as those that were read. */
+/** Estimates the time to read this many blocks, if they are like those that were read. */
 export const estimateBackfill = ({ blocks: read, records, calls, tookMs, size }: Reading, blocks: number): Estimate => {
   if (read === 0) return { blocks, records: 0, calls: 0, seconds: 0 };
   const each = records / read;

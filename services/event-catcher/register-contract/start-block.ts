@@ -1,14 +1,13 @@
-import { ChainUnavailable, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
+import { ChainUnavailable, StateUnavailable, type RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/waiting/within-deadline.ts';
 import type { SupportedChain } from '../edge/ports.ts';
-import { chainUnreadable } from './chain-unreadable.ts';
 import { CodeHistory } from './first-code.ts';
 
 /** A block; the newest one; or the first one in which the contract ever had code. */
-export type AskedStartBlock = number | 'latest' | 'deploy';
+type AskedStartBlock = number | 'latest' | 'deploy';
 
-export interface StartBlock {
+interface StartBlock {
   startBlock: number;
   headBlock: number;
   /** Whether the contract has code at the head. */
@@ -16,12 +15,16 @@ export interface StartBlock {
   warnings: string[];
 }
 
-/** A request is answered in 4.5 s, and has 10 s more for the block of the deployment. The rest is for what is asked afterwards. */
+/**
+ * A request must be answered in 4.5 s, with 10 s more to find the block of the deployment. The rest is for what is
+ * requested afterwards.
+ */
 const TOLD_WITHIN_MS = 2_500;
 const DEPLOYMENT_WITHIN_MS = 12_000;
 
 /**
- * Decides where a watch begins. Where a contract without code was deployed is not known, unless it had code before: that is the head.
+ * Decides where a watch begins. The deployment block of a contract without code is unknown, unless it had code before;
+ * then it is the head.
  * @throws Refusal start_block_in_future, deploy_block_unknown, dependency_unavailable
  */
 export const resolveStartBlock = async (
@@ -52,6 +55,15 @@ export const resolveStartBlock = async (
     if (!(error instanceof ChainUnavailable || error instanceof DeadlineExceeded)) throw error;
     throw chainUnreadable(error);
   }
+};
+
+/**
+ * Refuses because of what a chain's providers answer, and quotes it. Each provider is named by its number, and its
+ * words contain no URLs, hosts or keys.
+ */
+export const chainUnreadable = (error: ChainUnavailable | RangeTooLarge | DeadlineExceeded): Refusal => {
+  const why = error instanceof DeadlineExceeded ? 'its providers did not answer in time' : error.message;
+  return unavailable(`the chain cannot be read now: ${why}`, error);
 };
 
 const uncertain = (block: number): string =>

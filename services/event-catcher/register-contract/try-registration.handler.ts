@@ -1,23 +1,27 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { claimantText } from '../../../shared/chain/claimant.ts';
-import { checksumAddress } from '../../../shared/chain/address.ts';
+import {
+  registeredContract,
+  type RegisteredContract,
+} from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import { claimantText } from '../../../shared/chain/identifiers/claimant.ts';
+import { checksumAddress } from '../../../shared/chain/identifiers/address.ts';
+import { logIdOf } from '../../../shared/chain/identifiers/log-id.ts';
 import { CLOCK } from '../../../shared/edge/tokens.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { compileDecoder } from '../domain/log-decoder.ts';
-import { registerContract, watchFold, watchStream } from '../domain/watch.ts';
+import { compileDecoder } from '../domain/decoding/log-decoder.ts';
+import { registerContract, watchFold, watchStream } from '../domain/watches/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
-import { WatchStates } from '../edge/watch-states.ts';
+import { WatchStatuses } from '../edge/watch-statuses.ts';
 import { findMisfit, misfitOf } from './misfit-warning.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 import { estimateBackfill, findMissing, sampleLogs } from './sample-logs.ts';
 
-/** Asks what a registration would do. It changes nothing. */
+/** Tries a registration, and changes nothing. */
 export class TryRegistration extends Query<{ contract: RegisteredContract; position: Position }> {
   constructor(
     readonly asked: AskedRegistration,
@@ -28,14 +32,14 @@ export class TryRegistration extends Query<{ contract: RegisteredContract; posit
 }
 
 const SAMPLE_WITHIN_MS = 5_000;
-/** Of the 15 s in which the answer begins, whatever was asked of the chain before the sample. */
+/** Of the 15 s in which the answer must begin, including everything that is requested before the sample. */
 const ALL_WITHIN_MS = 13_000;
 
 @QueryHandler(TryRegistration)
 export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
   constructor(
     private readonly transactor: Transactor,
-    private readonly states: WatchStates,
+    private readonly statuses: WatchStatuses,
     private readonly quotas: WatchQuotas,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
@@ -68,11 +72,16 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
     const readUpTo = before ? before.startBlock - 1 : headBlock;
     const contract = registeredContract.parse({
       ...watch,
-      state: await this.states.stateOf(watch),
+      state: await this.statuses.stateOf(watch),
       ...(warnings.length > 0 && { warnings }),
       ...(missing && { gaps: [missing] }),
       sample: reading.logs.map((log) => ({
-        Id: `${String(registration.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
+        Id: logIdOf({
+          ChainId: registration.chainId,
+          BlockHash: log.blockHash,
+          TxHash: log.txHash,
+          LogIndex: log.logIndex,
+        }),
         BlockNumber: log.blockNumber,
         BlockHash: log.blockHash,
         TxHash: log.txHash,

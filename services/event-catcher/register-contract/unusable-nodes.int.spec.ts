@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../shared/chain/client/chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../shared/testing/chain/chain-reader.memory.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { RpcError } from '../../../shared/testing/wire-forms.ts';
-import { TOKEN, transferAbi } from '../testing/catcher-fixtures.ts';
+import { JsonRpcNode } from '../../../shared/testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../shared/testing/chain/wire-forms.ts';
+import { TOKEN, transferAbi } from '../testing/routes/catcher-fixtures.ts';
 import { sampleLogs } from './sample-logs.ts';
 import { resolveStartBlock } from './start-block.ts';
 
@@ -17,7 +18,7 @@ describe('a registration that a node makes impossible', () => {
     const chain = new MemoryChain(2484);
     for (let block = 0; block < 3; block += 1) chain.mine([{ address: TOKEN.toLowerCase(), topics: [], data: '0x' }]);
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(2484, [`${node.url}/v2/${KEY}`]);
+    reader = new JsonRpcChainReader(new ChainClient(2484, [`${node.url}/v2/${KEY}`]));
   });
   afterEach(async () => {
     reader.close();

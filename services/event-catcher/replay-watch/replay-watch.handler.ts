@@ -1,13 +1,13 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { Claimant } from '../../../shared/chain/claimant.ts';
+import type { ReplayedContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { Claimant } from '../../../shared/chain/identifiers/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import type { AskedBlocks } from '../domain/replay.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import type { AskedBlocks } from '../domain/watches/replay.ts';
 import { requestReplay } from './request-replay.ts';
 
-/** Has final blocks of a watch read again, for its holder. */
+/** Lets final blocks of a watch be read again, for its holder. */
 export class ReplayWatch extends Command<{ replay: ReplayedContract; position: Position }> {
   constructor(
     readonly asked: { watchId: string; claimant: Claimant; blocks: AskedBlocks },

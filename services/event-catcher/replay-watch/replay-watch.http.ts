@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { eventCatcherRoutes, type ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { eventCatcherRoutes, type ReplayedContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import { claimantOf } from '../../../shared/auth/claimant.ts';
-import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/requests/implements.ts';
 import { ReplayWatch } from './replay-watch.handler.ts';
 
 const { replayContract } = eventCatcherRoutes;

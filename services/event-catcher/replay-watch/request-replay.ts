@@ -1,11 +1,10 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { ReplayedContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { replayWatch, type AskedBlocks } from '../domain/replay.ts';
-import type { Holder } from '../domain/stopped-watch.ts';
-import { watchFold } from '../domain/watch.ts';
-import { askedStream } from '../edge/asked-stream.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { replayWatch, type AskedBlocks } from '../domain/watches/replay.ts';
+import type { Holder } from '../domain/watches/stopped-watch.ts';
+import { askedStream, watchFold } from '../domain/watches/watch.ts';
 import { storedProgress } from '../edge/stored-progress.ts';
 
 interface Asked {
@@ -16,7 +15,8 @@ interface Asked {
 }
 
 /**
- * Stores that blocks of a watch are to be read again. The follower of its chain learns of it as of any other change of a watch.
+ * Stores the request to read blocks of a watch again. The follower of its chain learns of it from the event, as of any
+ * other change of a watch.
  * @throws Refusal watch_not_found, forbidden, not_caught_up, validation_failed
  */
 export const requestReplay = async (

@@ -1,17 +1,16 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { watchedContract, type WatchedContract } from '../../../schemas/http/watched-contract.ts';
-import type { Claimant } from '../../../shared/chain/claimant.ts';
+import type { WatchEvent } from '../../../schemas/events/event-catcher/watch-events.ts';
+import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher/watched-contract.ts';
+import type { Claimant } from '../../../shared/chain/identifiers/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Watch } from '../../../shared/read-models/watches.ts';
-import { pauseWatch, removeClaim, resumeWatch } from '../domain/stopped-watch.ts';
-import { watchFold } from '../domain/watch.ts';
-import { askedStream } from '../edge/asked-stream.ts';
+import type { Watch } from '../../../shared/read-models/event-catcher/watches.ts';
+import { pauseWatch, removeClaim, resumeWatch } from '../domain/watches/stopped-watch.ts';
+import { askedStream, watchFold } from '../domain/watches/watch.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
-import { WatchStates } from '../edge/watch-states.ts';
+import { WatchStatuses } from '../edge/watch-statuses.ts';
 
 interface Asked {
   watchId: string;
@@ -74,7 +73,7 @@ export class RemoveContractHandler implements ICommandHandler<RemoveContract> {
 export class PauseContractHandler implements ICommandHandler<PauseContract> {
   constructor(
     private readonly transactor: Transactor,
-    private readonly states: WatchStates,
+    private readonly statuses: WatchStatuses,
   ) {}
 
   async execute({ asked, metadata }: PauseContract) {
@@ -82,7 +81,7 @@ export class PauseContractHandler implements ICommandHandler<PauseContract> {
     const { watch, position } = await changeWatch(this.transactor, asked, metadata, (known) =>
       asked.isPaused ? pauseWatch(known, by) : resumeWatch(known, by),
     );
-    const contract = watchedContract.parse({ ...watch, state: await this.states.stateOf(watch) });
+    const contract = watchedContract.parse({ ...watch, state: await this.statuses.stateOf(watch) });
     return { contract, position };
   }
 }

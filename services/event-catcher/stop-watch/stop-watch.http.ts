@@ -1,9 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchedContract } from '../../../schemas/http/watched-contract.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchedContract } from '../../../schemas/http/event-catcher/watched-contract.ts';
 import { claimantOf } from '../../../shared/auth/claimant.ts';
-import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/requests/implements.ts';
 import { PauseContract, RemoveContract } from './stop-watch.handler.ts';
 
 const { removeContract, pauseContract, resumeContract } = eventCatcherRoutes;

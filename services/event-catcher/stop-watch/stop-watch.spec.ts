@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
+import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/event-catcher/watched-contract.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { TOKEN } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
-
-const UNKNOWN = `wch_${'0'.repeat(26)}`;
+import { codeOf, problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
+import { TOKEN } from '../testing/routes/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 describe('a watch that somebody claims', () => {
   let catcher: CatcherRoutes;
@@ -14,7 +12,7 @@ describe('a watch that somebody claims', () => {
   let path: string;
   beforeEach(async () => {
     catcher = await startCatcherRoutes();
-    watch = (await (await catcher.register()).json()) as RegisteredContract;
+    watch = await catcher.registered();
     path = `/api/v1/contracts/${watch.id}`;
   });
   afterEach(() => catcher.service.close());
@@ -24,7 +22,6 @@ describe('a watch that somebody claims', () => {
     catcher.ask(`${path}/${what}`, { method: 'POST', app, headers: { 'content-type': 'application/json' } });
   const stateOf = async (answer: Response | Promise<Response>) =>
     ((await (await answer).json()) as RegisteredContract).state;
-  const codeOf = async (answer: Response | Promise<Response>) => (await problemOfAnswer(await answer)).code;
   const typesOf = async () => (await catcher.foundation.eventStore.read(`watch-${watch.id}`)).map(({ type }) => type);
   const found = async (query = '') => {
     await catcher.documents.project();
@@ -81,22 +78,6 @@ describe('a watch that somebody claims', () => {
     expect(refusal).toMatchObject({ status: 403, code: 'quota_exceeded', rule: 'backfillBlocks' });
   });
 
-  it('is neither paused nor resumed by one of several holders, nor by an app that does not hold it', async () => {
-    await catcher.register({}, 'app_2');
-    for (const app of ['app_1', 'app_2', 'app_3']) {
-      expect(await codeOf(change('pause', app))).toBe('forbidden');
-      expect(await codeOf(change('resume', app))).toBe('forbidden');
-    }
-    expect((await remove('app_2')).status).toBe(204);
-    expect((await change('pause')).status).toBe(200);
-  });
-
-  it('is read again when another app registers it while it is paused', async () => {
-    await change('pause');
-    expect(await stateOf(catcher.register({}, 'app_2'))).toBe('backfilling');
-    expect(await typesOf()).toEqual(['ContractRegistered', 'WatchPaused', 'ContractRegistered', 'WatchResumed']);
-  });
-
   it('is there until the last claim is dropped, and again, under its id, when it is registered again', async () => {
     await catcher.register({}, 'app_2');
     const answer = await remove();
@@ -125,31 +106,9 @@ describe('a watch that somebody claims', () => {
     expect((await change('pause')).status).toBe(200);
   });
 
-  it('keeps the claims of others when one is dropped twice', async () => {
-    await catcher.register({}, 'app_2');
-    expect((await remove()).status).toBe(204);
-    expect(await codeOf(remove())).toBe('watch_not_found');
-    expect(await codeOf(remove('app_3'))).toBe('watch_not_found');
-    expect((await found()).total).toBe(1);
-  });
-
   it('loses each claim once, however many requests drop it at the same time', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove()));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array<number>(9).fill(404)]);
     expect(await typesOf()).toEqual(['ContractRegistered', 'WatchRemoved']);
-  });
-
-  it.each([UNKNOWN, '__proto__', 'x', '%7B%22$gt%22:%22%22%7D', '..%2F', '%00', 'x'.repeat(65)])(
-    'is not found by %s',
-    async (id) => {
-      path = `/api/v1/contracts/${id}`;
-      for (const answer of [remove(), change('pause'), change('resume')])
-        expect(['watch_not_found', 'validation_failed']).toContain(await codeOf(answer));
-    },
-  );
-
-  it('is changed with a token only', async () => {
-    for (const answer of [remove(null), change('pause', null), change('resume', null)])
-      expect(await codeOf(answer)).toBe('token_missing');
   });
 });

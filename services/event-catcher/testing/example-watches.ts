@@ -1,4 +1,5 @@
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { evolveWatched, type WatchedEvent } from '../follow-chain/watches/watched-event.ts';
 
 /** The watches of `Transfer` and `Approval` of the example contract. */
 export const transferWatch = { ...eventExamples.ContractRegistered, startBlock: 0 };
@@ -32,4 +33,11 @@ export const anonymousWatch = {
     anonymous: true,
     inputs: ['bytes32', 'address', 'address', 'uint256'].map((type, at) => ({ name: '', type, indexed: at < 3 })),
   },
+};
+
+/** A watch after its first registration. */
+export const watched = (data: typeof transferWatch & { headBlock?: number }): WatchedEvent => {
+  const watch = evolveWatched(undefined, { type: 'ContractRegistered', data }, 0);
+  if (!watch) throw new Error('a registration makes a watch');
+  return watch;
 };

@@ -1,6 +1,6 @@
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 
 /** How often it is not brought up to what is stored. */

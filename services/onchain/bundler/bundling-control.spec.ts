@@ -1,28 +1,28 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { BundlerEvent } from '../../../schemas/events/bundler-events.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { BundlerEvent } from '../../../schemas/events/onchain/bundler-events.ts';
+import { MemoryEventStore } from '../../../shared/testing/engines/event-store.memory.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { BundlingControl } from './bundling-control.ts';
-import { OperationPool } from './operation-pool.ts';
-import { Records } from './records.ts';
+import { Mempool } from './mempool/mempool.ts';
+import { BundlerStreams } from './mempool/bundler-streams.ts';
 
 const CHAIN_ID = 2484;
 const HASH = `0x${'a'.repeat(64)}`;
 
-describe('what debug_bundler_* has asked the process that bundles', () => {
+describe('a call of debug_bundler_*', () => {
   const clock = new TestClock();
-  const pool = new OperationPool(true);
+  const mempool = new Mempool(true);
   let store: MemoryEventStore;
-  let records: Records;
+  let streams: BundlerStreams;
   beforeEach(() => {
     store = new MemoryEventStore();
-    records = new Records(new Transactor(store, clock, systemIds), CHAIN_ID);
+    streams = new BundlerStreams(new Transactor(store, clock, systemIds), CHAIN_ID);
   });
 
   const stored = async (...events: BundlerEvent[]) => {
-    await records.bundling(() => events);
+    await streams.bundling(() => events);
   };
   const manual: BundlerEvent = { type: 'BundlingModeSet', data: { chainId: CHAIN_ID, mode: 'manual' } };
   const requested = (requestId: string): BundlerEvent => ({
@@ -30,8 +30,8 @@ describe('what debug_bundler_* has asked the process that bundles', () => {
     data: { chainId: CHAIN_ID, requestId },
   });
   const begun = async () => {
-    const control = new BundlingControl(records, clock);
-    await control.refresh(pool);
+    const control = new BundlingControl(streams, clock);
+    await control.refresh(mempool);
     return control;
   };
   const answers = async () =>
@@ -39,23 +39,23 @@ describe('what debug_bundler_* has asked the process that bundles', () => {
       .filter(({ type }) => type === 'BundleRequestAnswered')
       .map(({ data }) => [data['requestId'], data['transactionHash']]);
 
-  it('is known to one that begins later', async () => {
+  it('is known to a process that begins later', async () => {
     await stored(manual);
-    expect((await begun()).holdsBack).toBe(true);
+    expect((await begun()).isPaused).toBe(true);
     await stored(requested('br_1'));
-    expect(await begun()).toMatchObject({ holdsBack: false, request: { requestId: 'br_1' } });
+    expect(await begun()).toMatchObject({ isPaused: false, request: { requestId: 'br_1' } });
   });
 
-  it('counts from the next look on', async () => {
+  it('takes effect at the next refresh', async () => {
     const control = await begun();
     await stored(manual);
-    control.take({ type: 'BundlingModeSet', data: { chainId: CHAIN_ID, mode: 'manual' } });
-    expect(control.holdsBack).toBe(false);
-    await control.refresh(pool);
-    expect(control.holdsBack).toBe(true);
+    control.note({ type: 'BundlingModeSet', data: { chainId: CHAIN_ID, mode: 'manual' } });
+    expect(control.isPaused).toBe(false);
+    await control.refresh(mempool);
+    expect(control.isPaused).toBe(true);
   });
 
-  it('is answered in order, each once, whoever answers', async () => {
+  it('is answered once and in order, no matter which process answers', async () => {
     await stored(manual, requested('br_1'), requested('br_2'));
     const [control, other] = [await begun(), await begun()];
     await control.answer(HASH, true);
@@ -66,10 +66,10 @@ describe('what debug_bundler_* has asked the process that bundles', () => {
       ['br_1', HASH],
       ['br_2', null],
     ]);
-    expect(control.holdsBack).toBe(true);
+    expect(control.isPaused).toBe(true);
   });
 
-  it('waits for what cannot be sent yet, and not for ever', async () => {
+  it('waits for operations that cannot be sent yet, but not forever', async () => {
     await stored(requested('br_1'));
     const control = await begun();
     await control.answer(undefined, true);

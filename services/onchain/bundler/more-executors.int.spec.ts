@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
-import { executorStream } from '../../../schemas/events/executor-events.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
+import { executorStream } from '../../../schemas/events/onchain/executor-events.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
@@ -18,7 +18,7 @@ describe('a chain that is prepared with more executors', () => {
   const bundlesOf = async (executor: string) =>
     (await sends.typesOf(executorStream(Anvil.chainId, executor))).filter((type) => type === 'BundleSigned').length;
 
-  it('has bundles of each of them under way, and needs no restart', async () => {
+  it('has pending bundles of each executor, without a restart', async () => {
     const sender = await sends.sender(await sends.app());
     const sent: unknown[] = [];
     const send = async () => {

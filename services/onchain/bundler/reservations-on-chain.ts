@@ -1,35 +1,38 @@
-import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import { reservationsModel, type ReservationDocument } from '../../../shared/read-models/reservations.ts';
+import type { SponsorshipEvent } from '../../../schemas/events/onchain/sponsorship-events.ts';
+import { reservationsModel, type ReservationDocument } from '../../../shared/read-models/onchain/reservations.ts';
 import type { Filter, ReadStore } from '../../../shared/read-store/read-store.ts';
-import type { OperationInclusion, OperationsBlock } from '../edge/operations-chain.ts';
-import type { Sponsorships } from '../edge/sponsorships.ts';
-import type { IsInChain, Settlements } from './observations.ts';
+import type { OperationInclusion, OperationsBlock } from '../chain/operations-chain.ts';
+import type { Sponsorships } from '../sponsorship/sponsorships.ts';
 
 const FOUND_AT_ONCE = 1_000;
 
 type Reserved = Extract<SponsorshipEvent, { type: 'SponsorshipReserved' }>['data'];
 type Settled = Extract<SponsorshipEvent, { type: 'SponsorshipSettled' }>['data'];
 
-/** What is reserved for one sender and nonce in the stream of an app and day. */
+/** The part of the paymaster's deposit reserved for one sender and nonce; stored in the stream of an app and day. */
 interface Reservation {
   stream: string;
   sender: string;
   nonce: bigint;
   userOpHashes: Set<string>;
-  /** Unix milliseconds. */
+  /** When the paymaster signature for this sender and nonce that expires last expires, in Unix milliseconds. */
   validUntilMs: number;
-  /** The operation and the block that it is settled by. */
+  /** The included operation that settled the reservation, and its block; `undefined` while the reservation is open. */
   settled: { userOpHash: string; blockHash: string; blockNumber: number } | undefined;
 }
 
 const slotOf = ({ sender, nonce }: Pick<OperationInclusion, 'sender' | 'nonce'>): string =>
   `${sender}:${String(nonce)}`;
 
-/** What is reserved for operations of one chain: settled when a block has one, whoever sent it, and released when none ever can. */
-export class ReservationsOnChain implements Settlements {
-  /** By sender and nonce, and by stream. Those that are settled too, until their block is final. */
+/**
+ * Reservations of the paymaster's deposit for sponsored operations of one chain. A reservation is settled once a block
+ * includes its operation, in anybody's bundle, and released once no block can include the operation. Repeating a call
+ * changes nothing.
+ */
+export class ReservationsOnChain {
+  /** Reservations by sender and nonce, then by stream. Settled reservations stay until their block is final. */
   private readonly slots = new Map<string, Map<string, Reservation>>();
-  /** What blocks that are not final have with our paymaster, and no reservation is known of yet: by hash. */
+  /** By user operation hash: operations with our paymaster, in blocks that are not final, without known reservation. */
   private readonly unmatched = new Map<string, OperationInclusion>();
 
   constructor(
@@ -39,8 +42,8 @@ export class ReservationsOnChain implements Settlements {
   ) {}
 
   /**
-   * Takes over what is reserved, and what is settled and may still leave the chain.
-   * @param finalBlock up to which everything was recorded as final
+   * Loads open reservations, and settled ones whose block may still be orphaned.
+   * @param finalBlock the newest block that was recorded as final
    */
   async recover(readStore: Pick<ReadStore, 'find'>, finalBlock: number): Promise<void> {
     const { reservation } = reservationsModel.collections;
@@ -58,18 +61,21 @@ export class ReservationsOnChain implements Settlements {
     }
   }
 
-  /** Takes over a reservation that was made meanwhile. Somebody may have had its operation included already. */
-  async take(stream: string, { chainId, sender, nonce, userOpHash, validUntil }: Reserved): Promise<void> {
+  /** Adds a new reservation, and settles it if a block already includes its operation. */
+  async addReserved(stream: string, { chainId, sender, nonce, userOpHash, validUntil }: Reserved): Promise<void> {
     if (chainId !== this.chainId) return;
     const slot = { sender, nonce: BigInt(nonce) };
     const validUntilMs = Date.parse(validUntil);
     this.put({ stream, ...slot, userOpHashes: new Set([userOpHash]), validUntilMs, settled: undefined });
     const inclusion = this.unmatched.get(userOpHash);
-    if (inclusion) await this.included(inclusion);
+    if (inclusion) await this.onIncluded(inclusion);
   }
 
-  /** Takes over what an earlier process has settled, by a block that may have left the chain. */
-  takeSettled(
+  /**
+   * Marks a reservation as settled, as an earlier process recorded, if the settling block is not final. The block may
+   * be orphaned by now.
+   */
+  addSettled(
     stream: string,
     { chainId, sender, nonce, userOpHash, blockHash, blockNumber }: Settled,
     finalBlock: number,
@@ -79,8 +85,8 @@ export class ReservationsOnChain implements Settlements {
       known.settled = { userOpHash, blockHash, blockNumber };
   }
 
-  /** Blocks by which something was settled may have left the chain while no process looked. */
-  async undoWhatLeft(isInChain: IsInChain): Promise<void> {
+  /** Reopens each settled reservation whose operation is no longer on the chain: its block was orphaned. */
+  async revertOrphaned(isInChain: (block: { hash: string; number: number }) => Promise<boolean>): Promise<void> {
     for (const all of this.slots.values()) {
       for (const { stream, sender, nonce, settled } of all.values()) {
         if (!settled) continue;
@@ -91,30 +97,38 @@ export class ReservationsOnChain implements Settlements {
     }
   }
 
-  async included(inclusion: OperationInclusion): Promise<void> {
+  async onIncluded(inclusion: OperationInclusion): Promise<void> {
     const { sender, nonce, userOpHash, blockHash, blockNumber } = inclusion;
     if (inclusion.paymaster !== this.paymaster) return;
-    const one = this.sponsoredBy(inclusion);
-    if (!one) {
+    const reservation = this.sponsoredBy(inclusion);
+    if (!reservation) {
       this.unmatched.set(userOpHash, inclusion);
       return;
     }
-    one.settled = { userOpHash, blockHash, blockNumber };
+    reservation.settled = { userOpHash, blockHash, blockNumber };
     const costWei = inclusion.actualGasCost;
     const slot = { chainId: this.chainId, sender, nonce };
-    await this.sponsorships.settle(one.stream, { ...slot, userOpHash, costWei, blockHash, blockNumber });
+    await this.sponsorships.settle(reservation.stream, { ...slot, userOpHash, costWei, blockHash, blockNumber });
   }
 
-  async left(inclusion: OperationInclusion): Promise<void> {
+  /** Reopens the reservation that this operation had settled: the block of the operation was orphaned. */
+  async onOrphaned(inclusion: OperationInclusion): Promise<void> {
     const { sender, nonce, userOpHash, blockHash } = inclusion;
     this.unmatched.delete(userOpHash);
-    const one = this.sponsoredBy(inclusion);
-    if (!one) return;
-    one.settled = undefined;
-    await this.sponsorships.reserveAgain(one.stream, { chainId: this.chainId, sender, nonce, userOpHash, blockHash });
+    const reservation = this.sponsoredBy(inclusion);
+    if (!reservation) return;
+    reservation.settled = undefined;
+    await this.sponsorships.reserveAgain(reservation.stream, {
+      chainId: this.chainId,
+      sender,
+      nonce,
+      userOpHash,
+      blockHash,
+    });
   }
 
-  async final({ timestamp }: OperationsBlock, inclusions: readonly OperationInclusion[]): Promise<void> {
+  /** Releases open reservations whose nonce a final block used, or whose signatures expired before the block's time. */
+  async onFinal({ timestamp }: OperationsBlock, inclusions: readonly OperationInclusion[]): Promise<void> {
     for (const inclusion of inclusions) {
       this.unmatched.delete(inclusion.userOpHash);
       await this.release(slotOf(inclusion), { reason: 'nonce_used' });
@@ -126,7 +140,7 @@ export class ReservationsOnChain implements Settlements {
     }
   }
 
-  /** What is settled is not released, and needs not be watched any more either. */
+  /** Releases the open reservations for a sender and nonce, and forgets the settled ones, whose blocks are final. */
   private async release(slot: string, why: Parameters<Sponsorships['release']>[2]): Promise<void> {
     for (const { stream, sender, nonce } of this.slots.get(slot)?.values() ?? []) {
       await this.sponsorships.release(stream, { chainId: this.chainId, sender, nonce }, why);

@@ -1,78 +1,50 @@
 import { z } from 'zod';
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
-import type { RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
-import { safeParse } from '../../../shared/primitives/safe-parse.ts';
+import { checksumAddress } from '../../../shared/chain/identifiers/address.ts';
+import { checkHeader, InvalidAnswer } from '../../../shared/chain/client/answers/checked-answers.ts';
+import {
+  checkAmount,
+  checkBytes,
+  checkHash,
+  checkNumber,
+  QUANTITY,
+} from '../../../shared/chain/client/answers/checked-values.ts';
+import type { RpcFault } from '../../../shared/chain/client/endpoints/json-rpc-endpoint.ts';
+import { safeParse } from '../../../shared/primitives/text/safe-parse.ts';
 import { SIMULATION_BYTES_MAX } from './simulation-call.ts';
 import type { OperationsBlock, Simulation, TransactionReceipt, ValidationData } from './operations-chain.ts';
 
-const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
-const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/;
 const WORD_DIGITS = 64;
 const ADDRESS_DIGITS = 40;
 
-const number = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{1,13}$/)
-  .transform((text) => Number.parseInt(text, 16));
-const amount = z.string().regex(QUANTITY).transform(BigInt);
-const hash = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/)
-  .transform((text) => text.toLowerCase());
-const block = z.object({
-  number,
-  hash,
-  parentHash: hash,
-  timestamp: number,
-  baseFeePerGas: amount,
-  gasLimit: amount,
-});
-const receipt = z.object({
-  transactionHash: hash,
-  blockHash: hash,
-  blockNumber: number,
-  status: z.enum(['0x0', '0x1']),
-});
-
-const parse = <Parsed>(schema: z.ZodType<Parsed>, answer: unknown, what: string): Parsed => {
-  const parsed = safeParse(schema, answer);
-  if (parsed.success) return parsed.data;
-  throw new InvalidAnswer(`${what} is not valid: ${z.prettifyError(parsed.error)}`);
+/** Returns `undefined` for `null`, the answer for a block that does not exist. @throws InvalidAnswer, as all of these do */
+export const checkBlock = (answer: unknown): OperationsBlock | undefined => {
+  const header = checkHeader(answer);
+  if (!header) return undefined;
+  const { logsBloom: _, ...block } = header;
+  const { baseFeePerGas, gasLimit } = Object(answer) as Record<string, unknown>;
+  return {
+    ...block,
+    baseFeePerGas: checkAmount(baseFeePerGas, 'the base fee'),
+    gasLimit: checkAmount(gasLimit, 'the gas limit'),
+  };
 };
-
-/** Returns `undefined` for `null`, the answer for a block that there is not. @throws InvalidAnswer, as all of these do */
-export const checkBlock = (answer: unknown): OperationsBlock | undefined =>
-  answer === null ? undefined : parse(block, answer, 'the block');
 
 /** Returns `undefined` for `null`, the answer for a transaction that is in no block. */
 export const checkReceipt = (answer: unknown, asked: string): TransactionReceipt | undefined => {
   if (answer === null) return undefined;
-  const { status, ...fields } = parse(receipt, answer, 'the receipt');
-  if (fields.transactionHash !== asked.toLowerCase()) throw new InvalidAnswer('the receipt is of another transaction');
-  return { ...fields, success: status === '0x1' };
+  const { transactionHash, blockHash, blockNumber, status } = Object(answer) as Record<string, unknown>;
+  if (checkHash(transactionHash, 'the hash of the transaction') !== asked.toLowerCase())
+    throw new InvalidAnswer('the receipt is of another transaction');
+  if (status !== '0x0' && status !== '0x1') throw new InvalidAnswer('the status of the receipt is not 0x0 or 0x1');
+  return {
+    transactionHash: asked.toLowerCase(),
+    blockHash: checkHash(blockHash, 'the hash of the block'),
+    blockNumber: checkNumber(blockNumber, 'the number of the block'),
+    success: status === '0x1',
+  };
 };
 
-export const checkAmount = (answer: unknown, what: string): bigint => {
-  if (typeof answer !== 'string' || !QUANTITY.test(answer)) throw new InvalidAnswer(`${what} is not a quantity`);
-  return BigInt(answer);
-};
-
-export const checkNumber = (answer: unknown, what: string): number => parse(number, answer, what);
-
-export const checkBytes = (answer: unknown, what: string): string => {
-  if (typeof answer !== 'string' || !BYTES.test(answer)) throw new InvalidAnswer(`${what} is not hex`);
-  return answer.toLowerCase();
-};
-
-/** Returns the one word that a contract answered. */
-export const checkWord = (answer: unknown, what: string): bigint => {
-  const bytes = checkBytes(answer, what);
-  if (bytes.length !== '0x'.length + WORD_DIGITS) throw new InvalidAnswer(`${what} is not one word`);
-  return BigInt(bytes);
-};
-
-/** What `simulateHandleOp` returned. */
+/** Reads the result of `simulateHandleOp`. */
 export const checkExecution = (answer: unknown, { hasTarget }: { hasTarget: boolean }): Simulation => {
   const digits = checkBytes(answer, 'the simulation').slice(2);
   const wordAt = (at: number): bigint => {
@@ -94,10 +66,10 @@ export const checkExecution = (answer: unknown, { hasTarget }: { hasTarget: bool
     targetResult: `0x${targetResult}`,
   };
 };
-/** In words: behind the offset of the tuple, its head of six, and the length. */
+/** In words: after the offset of the tuple, its head of six words, and the length. */
 const TARGET_RESULT_AT = 8;
 
-/** ERC-4337: who vouches for it (0: the account, 1: nobody), until when (six bytes), and from when (six bytes). */
+/** ERC-4337: the aggregator (0: valid, 1: failed; 20 bytes), `validUntil` and `validAfter` (six bytes each). */
 const validationData = (packed: bigint): ValidationData => ({
   failed: BigInt.asUintN(160, packed) !== 0n,
   until: Number(BigInt.asUintN(48, packed >> 160n)),
@@ -107,15 +79,15 @@ const validationData = (packed: bigint): ValidationData => ({
 /** The address in the last twenty bytes of a word, in EIP-55 form. */
 export const addressOf = (word: string): string => checksumAddress(word.slice(-ADDRESS_DIGITS).toLowerCase());
 
-/** Said of code that ran and failed, by geth, erigon, reth, nethermind, besu and anvil. */
+/** How geth, erigon, reth, nethermind, besu and anvil report code that ran and failed. */
 const FAILED =
   /revert|out ?of ?gas|invalid ?(opcode|fe|jump)|stack ?(under|over)flow|bad (instruction|jump)|vm execution|evm error/i;
 /** EIP-1474: the code of a call that reverted. */
 const REVERTED = 3;
 
 /**
- * Returns the bytes with which a call reverted, `0x` where there are none; `undefined` if the error is not about what the
- * code did. Some nodes wrap the bytes: `Reverted 0x…`, or an object that has them.
+ * Returns the bytes with which a call reverted, `0x` if there are none; `undefined` if the error is not about the
+ * execution. Some nodes wrap the bytes: `Reverted 0x…`, or an object that contains them.
  */
 export const revertDataOf = ({ code, message, data }: RpcFault): string | undefined => {
   const { data: inner = data } = Object(data) as { data?: unknown };
@@ -129,7 +101,7 @@ const feeHistory = z.object({
   reward: z.array(z.array(z.string().regex(QUANTITY))),
 });
 
-/** Returns the median tip of the blocks that have transactions, of an answer of `eth_feeHistory`; 0 where there are none. */
+/** Reads from `eth_feeHistory` the median tip of the blocks that have transactions; 0 if there are none. */
 export const medianTip = (answer: unknown): bigint => {
   const { data } = safeParse(feeHistory, answer);
   const paid = (data?.reward ?? [])

@@ -1,23 +1,23 @@
-import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
-import type { CallOutcome } from '../../../shared/chain/json-rpc-endpoint.ts';
-import { addressWord, bytesTail, digitsOf, tuple, word } from '../domain/abi-encoding.ts';
-import type { LayerBelow } from '../domain/fork-rules.ts';
+import type { RpcCall } from '../../../shared/chain/client/answer-limits.ts';
+import type { CallOutcome } from '../../../shared/chain/client/endpoints/json-rpc-endpoint.ts';
+import { addressWord, bytesTail, digitsOf, tuple, word } from '../operations/domain/abi-encoding.ts';
+import type { LayerBelow } from '../operations/domain/fork-rules.ts';
 
 /** `GasPriceOracle`, a predeploy of every chain of the OP Stack. */
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
 /** `getL1Fee(bytes)`: wei */
 const GET_L1_FEE = '0x49948e0e';
-/** `NodeInterface` of Arbitrum, which its nodes answer for without code at its address. */
+/** `NodeInterface` of Arbitrum, for which the nodes answer although there is no code at its address. */
 const NODE_INTERFACE = '0x00000000000000000000000000000000000000C8';
 /** `gasEstimateL1Component(address,bool,bytes)`: gas, and two prices */
 const GAS_ESTIMATE_L1_COMPONENT = '0x77d488a2';
 const WORD_DIGITS = 64;
 
-/** What a rollup takes for writing the data of a transaction to the layer below. */
+/** The fee of a rollup for writing the data of a transaction to the layer below. */
 export interface DataFee {
-  /** As gas of the transaction itself (Arbitrum). */
+  /** Arbitrum: charged as gas of the transaction itself. */
   gas: bigint;
-  /** From the balance of whoever sends it, beside its gas (OP Stack). */
+  /** OP Stack: taken from the sender's balance, in addition to the gas. */
   wei: bigint;
 }
 export const NO_DATA_FEE: DataFee = { gas: 0n, wei: 0n };
@@ -34,17 +34,17 @@ const bytes = (data: string) => ({ tail: bytesTail(digitsOf(data)) });
 const call = (to: string, data: string): RpcCall => ({ method: 'eth_call', params: [{ to, data }, 'latest'] });
 const KINDS = Object.keys(ORACLES) as LayerBelow[];
 
-/** Asks each oracle for the fee of little data: where there is none, nothing is answered. */
+/** Ask each oracle for the fee of little data: an oracle that does not exist answers nothing. */
 export const LAYER_PROBES: readonly RpcCall[] = KINDS.map((kind) => ORACLES[kind].ask('0xff', NODE_INTERFACE));
 
-/** @param outcomes of `LAYER_PROBES`. @returns whose oracle answers; `undefined` on a chain that is no rollup of these */
+/** @param outcomes of `LAYER_PROBES`. @returns the kind of rollup whose oracle answers; `undefined` on any other chain */
 export const layerShownBy = (outcomes: readonly CallOutcome[]): LayerBelow | undefined =>
   KINDS.find((kind, at) => wordsOf(kind, outcomes[at]) !== undefined);
 
 /** @param to the contract that is called with `data` */
 export const dataFeeCall = (kind: LayerBelow, data: string, to: string): RpcCall => ORACLES[kind].ask(data, to);
 
-/** Returns `undefined` where the oracle does not answer in its form. */
+/** Returns `undefined` if the oracle's answer does not have its form. */
 export const readDataFee = (kind: LayerBelow, outcome: CallOutcome | undefined): DataFee | undefined => {
   const [fee] = wordsOf(kind, outcome) ?? [];
   if (fee === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FORKS } from '../domain/fork-rules.ts';
+import { FORKS } from '../operations/domain/fork-rules.ts';
 import { rulesShownBy } from './fork-probes.ts';
 
 const refused = (message: string) => ({ error: { code: -32_000, message, data: undefined } });

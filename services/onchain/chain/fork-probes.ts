@@ -1,17 +1,17 @@
-import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
-import type { CallOutcome } from '../../../shared/chain/json-rpc-endpoint.ts';
-import { dataGas, FORKS, type ForkRules } from '../domain/fork-rules.ts';
+import type { RpcCall } from '../../../shared/chain/client/answer-limits.ts';
+import type { CallOutcome } from '../../../shared/chain/client/endpoints/json-rpc-endpoint.ts';
+import { dataGas, FORKS, type ForkRules } from '../operations/domain/fork-rules.ts';
 import { LAYER_PROBES, layerShownBy } from './data-fees.ts';
 
-/** Where nobody's code is. */
+/** An address without code. */
 const NOBODY = '0x00000000000000000000000000000000616e6e64';
 const DATA = `0x${'ff'.repeat(1_000)}`;
 /** CLZ(1) (EIP-7939), MSTORE(0, it), RETURN(0, 32): Osaka's only opcode. */
 const COUNT_LEADING_ZEROS = '0x60011e60005260206000f3';
-/** What nodes say of an opcode that they do not know: geth, Erigon, reth, anvil, Nethermind, Besu. */
+/** How geth, Erigon, reth, anvil, Nethermind and Besu report an unknown opcode. */
 const NO_OPCODE = /opcode|bad ?instruction|invalid.?operation|not ?activated/i;
 
-/** What a transaction of 1,000 bytes costs, and whether the newest opcode is known. */
+/** Ask for the gas of a transaction of 1,000 bytes, and whether the newest opcode is known. */
 const PROBES_OF_FORK: readonly RpcCall[] = [
   { method: 'eth_estimateGas', params: [{ from: NOBODY, to: NOBODY, data: DATA }] },
   { method: 'eth_call', params: [{ to: NOBODY }, 'latest', { [NOBODY]: { code: COUNT_LEADING_ZEROS } }] },
@@ -19,7 +19,7 @@ const PROBES_OF_FORK: readonly RpcCall[] = [
 
 export const FORK_PROBES: readonly RpcCall[] = [...PROBES_OF_FORK, ...LAYER_PROBES];
 
-/** Returns the rules that a node shows. Where it shows none, the newest count: they refuse more, and lose nothing. */
+/** Returns the rules that a node shows. If it shows none, the newest rules apply: they refuse more, and nothing is lost. */
 export const rulesShownBy = ([estimate, opcode, ...oracles]: readonly CallOutcome[]): ForkRules => {
   const layerBelow = layerShownBy(oracles);
   return {
@@ -29,7 +29,7 @@ export const rulesShownBy = ([estimate, opcode, ...oracles]: readonly CallOutcom
   };
 };
 
-/** The fee of a layer below may be in the estimate too: then it is above the floor, which is taken for one. */
+/** The estimate may include the fee of a layer below. It is then above the floor, and counts as a floor. */
 const hasNoFloor = (estimate: CallOutcome | undefined): boolean =>
   estimate !== undefined &&
   'result' in estimate &&

@@ -1,6 +1,6 @@
 import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
-import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
-import { USER_OPERATION_EVENT } from '../domain/entry-point-events.ts';
+import { InvalidAnswer } from '../../../shared/chain/client/answers/checked-answers.ts';
+import { USER_OPERATION_EVENT } from './domain/entry-point-events.ts';
 import { addressOf } from './checked-operations.ts';
 import type { OperationInclusion } from './operations-chain.ts';
 
@@ -8,7 +8,7 @@ import type { OperationInclusion } from './operations-chain.ts';
 const ACCOUNT_DEPLOYED = '0xd51a9c61267aa6196961883ecf5ff2da6619c37dac0fa92122513fb32c032d2d';
 /** `UserOperationRevertReason(bytes32 indexed, address indexed, uint256, bytes)` */
 const USER_OPERATION_REVERT_REASON = '0x1c4fada7374c0a9ee8841fc38afe82932dc0f8e69012e927f061a8bae611a201';
-/** `PostOpRevertReason(bytes32 indexed, address indexed, uint256, bytes)`: then the call is undone, and its own reason with it. */
+/** `PostOpRevertReason(bytes32 indexed, address indexed, uint256, bytes)`: then the call, and with it its own reason, is undone. */
 const POST_OP_REVERT_REASON = '0xf62676f440ff169a3a9afdbf812e89e7f95975ee8e5c31214ffdef631c5f4792';
 const REVERT_REASONS = [USER_OPERATION_REVERT_REASON, POST_OP_REVERT_REASON];
 
@@ -16,7 +16,7 @@ export const INCLUSION_TOPICS = [USER_OPERATION_EVENT, ACCOUNT_DEPLOYED, ...REVE
 
 const WORD_DIGITS = 64;
 
-/** Returns what the EntryPoint's logs, which are in chain order, say of operations. @throws InvalidAnswer */
+/** Reads operations from logs of the EntryPoint in chain order. @throws InvalidAnswer */
 export const inclusionsOf = (logs: readonly ChainLog[]): OperationInclusion[] => {
   const inclusions: OperationInclusion[] = [];
   const deployed = new Set<string>();
@@ -35,7 +35,7 @@ export const inclusionsOf = (logs: readonly ChainLog[]): OperationInclusion[] =>
         success: wordOf(log, 1) === 1n,
         actualGasCost: wordOf(log, 2),
         actualGasUsed: wordOf(log, 3),
-        // Both logs come before the operation's own.
+        // Both logs come before the UserOperationEvent of the same operation.
         deployed: deployed.has(key),
         revertReason: reasons.get(key),
         blockNumber: log.blockNumber,
@@ -57,5 +57,5 @@ const digitsAt = ({ data }: ChainLog, word: number, length: number): string => {
 
 const wordOf = (log: ChainLog, word: number): bigint => BigInt(`0x${digitsAt(log, word, WORD_DIGITS)}`);
 
-/** Behind the nonce and the offset: length and bytes. */
+/** After the nonce and the offset: length and bytes. */
 const revertReason = (log: ChainLog): string => `0x${digitsAt(log, 3, 2 * Number(wordOf(log, 2)))}`;

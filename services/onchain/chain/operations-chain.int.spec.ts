@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { id, keccak256, toUtf8Bytes, zeroPadValue } from 'ethers';
+import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { FORKS } from '../domain/fork-rules.ts';
-import { userOpHash } from '../domain/operation-hash.ts';
-import { accountImplementation } from '../domain/smart-account.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { FORKS } from '../operations/domain/fork-rules.ts';
+import { userOpHash } from '../operations/domain/operation-hash.ts';
+import { accountImplementation } from '../smart-accounts/domain/smart-account.ts';
 import { execute, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
+import { JsonRpcOperationsChain } from './operations-chain.json-rpc.ts';
 import type { Simulation } from './operations-chain.ts';
-import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/state/eip-1967.ts';
 
 const ETHER = 10n ** 18n;
 const folder = temporaryFolder();
@@ -238,9 +240,9 @@ describe('the chain of operations, on anvil', () => {
   });
 
   it('is unavailable once it is closed', async () => {
-    const { JsonRpcOperationsChain } = await import('./operations-chain.json-rpc.ts');
-    const closed = new JsonRpcOperationsChain(local.settings);
-    closed.close();
+    const client = new ChainClient(Anvil.chainId, [local.anvil.rpcUrl]);
+    const closed = new JsonRpcOperationsChain(client, local.settings);
+    client.close();
     await expect(closed.head()).rejects.toBeInstanceOf(ChainUnavailable);
   });
 });

@@ -1,8 +1,8 @@
-import type { ForkRules } from '../domain/fork-rules.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import type { ForkRules } from '../operations/domain/fork-rules.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 import type { DataFee } from './data-fees.ts';
 
-/** A block, as far as it is used here. */
+/** The members of a block that operations need. */
 export interface OperationsBlock {
   number: number;
   /** Lower case. */
@@ -20,14 +20,14 @@ export interface OperationInclusion {
   /** EIP-55. */
   sender: string;
   nonce: bigint;
-  /** EIP-55; the zero address without one. */
+  /** EIP-55; the zero address if the operation has no paymaster. */
   paymaster: string;
   success: boolean;
   actualGasCost: bigint;
   actualGasUsed: bigint;
   /** Whether an AccountDeployed event of this operation is in the same transaction. */
   deployed: boolean;
-  /** The bytes with which the call reverted, of its UserOperationRevertReason event; `undefined` without one. */
+  /** The bytes with which the call reverted (UserOperationRevertReason); `undefined` if there is no such event. */
   revertReason: string | undefined;
   blockNumber: number;
   blockHash: string;
@@ -35,24 +35,24 @@ export interface OperationInclusion {
   logIndex: number;
 }
 
-/** From when until when a signature counts, in Unix seconds; `until` 0: for ever. */
+/** The times between which a signature is valid, in Unix seconds; `until` 0 means for ever. */
 export interface ValidationData {
   failed: boolean;
   after: number;
   until: number;
 }
 
-/** `refused`: validation failed with a reason of the EntryPoint (`AA…`, empty where it gives none). */
+/** `refused`: validation failed with a reason of the EntryPoint (`AA…`, empty if the EntryPoint gives no reason). */
 export type Simulation =
   | {
       kind: 'valid';
-      /** Of validation, with `preVerificationGas`. */
+      /** The gas of the validation, including `preVerificationGas`. */
       preOpGas: bigint;
-      /** What it pays: gas used times its price. */
+      /** What the operation pays: the gas used times its price. */
       paid: bigint;
       account: ValidationData;
       paymaster: ValidationData;
-      /** The result of `target`; `success` without one. */
+      /** The result of `target`; success if no target was given. */
       targetSuccess: boolean;
       targetResult: string;
     }
@@ -60,50 +60,50 @@ export type Simulation =
 
 export interface SimulationRequest {
   operation: UserOperation;
-  /** Called after the operation, by the EntryPoint. */
+  /** The contract that the EntryPoint calls after the operation. */
   target?: { address: string; data: string };
-  /** An account that is to be as if its owner had deployed it. */
+  /** An account that the simulation treats as if its owner had deployed it. */
   asDeployed?: { address: string; owner: string };
-  /** More of what `eth_call` takes as state override set, as the caller gave it. */
+  /** A further state override set of `eth_call`, as the caller gave it. */
   stateOverride?: Readonly<Record<string, unknown>>;
 }
 
-/** What `handleOps` would do: its gas without the transaction's own, or the first operation at fault. */
+/** The result of `handleOps`: its gas without the transaction's own, or the first operation at fault. */
 export type BundleTrial =
   | { kind: 'ok'; gasUsed: bigint }
   | { kind: 'failed'; index: number; reason: string; revertData: string }
-  /** It says not which one: perhaps it ran out of gas, perhaps an account has no code. */
+  /** No operation is named: the bundle may have run out of gas, or an account may have no code. */
   | { kind: 'reverted'; revertData: string };
 
-/** What became of a transaction that was sent. `known` also where the same bytes were sent before. */
+/** The node's reaction to a transaction. `known`: the node has it, now or from before. */
 export type SendOutcome =
   | 'known'
   | 'nonce-too-low'
-  /** Another transaction of this nonce is there, or it pays too little to be taken. */
+  /** The node has another transaction of this nonce, or this transaction pays too little. */
   | 'underpriced'
   | 'insufficient-funds'
   | 'refused';
 
-/** Wei a gas, above the base fee. */
+/** Wei per gas, above the base fee. */
 export interface Tips {
   suggested: bigint;
-  /** 0 where blocks have no transactions, or the node does not say. */
+  /** 0 if the blocks have no transactions, or if the node does not tell. */
   paid: bigint;
 }
 
-/** Returns the most that anybody has a reason to pay. */
+/** Returns the highest tip that a sender has a reason to pay. */
 export const highestTip = ({ suggested, paid }: Tips): bigint => (paid > suggested ? paid : suggested);
 
 export interface SendAnswer {
   outcome: SendOutcome;
-  /** What the node said, in one line; empty where it took it. */
+  /** The node's message in one line; empty if the node took the transaction. */
   words: string;
 }
 
 export interface AccountState {
   wei: bigint;
   hasCode: boolean;
-  /** In the EntryPoint. */
+  /** The balance in the EntryPoint. */
   depositWei: bigint;
 }
 
@@ -115,48 +115,47 @@ export interface TransactionReceipt {
 }
 
 /**
- * A chain with an EntryPoint, as it is now. Every method throws ChainUnavailable, at once when it is closed meanwhile. A node
- * may say what was, or what will not be: callers decide by what stands in blocks.
+ * The current state of a chain with an EntryPoint. Every method throws ChainUnavailable, immediately if the client is closed
+ * meanwhile. A node may answer with an old state, or with one that never gets into a block: callers decide by blocks.
  */
 export interface OperationsChain {
   readonly chainId: number;
   readonly entryPoint: string;
   /** `eth_getBlockByNumber latest` */
   head(): Promise<OperationsBlock>;
-  /** `eth_getBlockByNumber`, in the order asked for; `undefined` where there is none. */
+  /** `eth_getBlockByNumber`, in the order of the numbers; `undefined` for a block that does not exist. */
   blocks(numbers: readonly number[]): Promise<(OperationsBlock | undefined)[]>;
   /** `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order. */
   inclusions(from: number, to: number): Promise<OperationInclusion[]>;
-  /** `eth_maxPriorityFeePerGas`, and the median of what the newest blocks with transactions were paid (`eth_feeHistory`). */
+  /** `eth_maxPriorityFeePerGas`, and the median tip of the newest blocks with transactions (`eth_feeHistory`). */
   tips(): Promise<Tips>;
-  /** What its fork makes transactions pay and refuses, as the node shows by what it charges and executes. */
+  /** The rules of the chain's fork, which the node shows by what it charges and executes. */
   forkRules(): Promise<ForkRules>;
   /**
-   * `eth_call` of a rollup's oracle: what a transaction to the EntryPoint with this data pays for it to the layer below. Nothing
-   * is asked, and nothing paid, on any other chain.
+   * `eth_call` of a rollup's oracle: the fee that a transaction to the EntryPoint with this data pays to the layer below. On a
+   * chain that is not a rollup, the fee is 0 and nothing is asked.
    */
   dataFee(data: string): Promise<DataFee>;
-  /** In the order asked for. */
+  /** `eth_getBalance`, `eth_getCode` and the EntryPoint's `balanceOf`, in the order of the addresses. */
   accounts(addresses: readonly string[]): Promise<AccountState[]>;
   /**
-   * `eth_getCode` and `eth_getStorageAt` of the slot of ERC-1967: what each account runs, in EIP-55 form. `undefined` where the
-   * code is not that of our factory's proxies: anybody may write our implementation into the slot of another contract.
+   * `eth_getCode` and `eth_getStorageAt` of the slot of ERC-1967: the code that each account runs, in EIP-55 form. `undefined`
+   * if the account is not a proxy of our factory: any other contract may have our implementation in its slot.
    */
   implementations(addresses: readonly string[]): Promise<(string | undefined)[]>;
-  /** `getNonce` of the EntryPoint for each: the sequence that is next. */
+  /** `getNonce` of the EntryPoint for each key: the next sequence. */
   sequences(keys: readonly { sender: string; key: bigint }[]): Promise<bigint[]>;
-  /** Runs `simulateHandleOp` for each, in one request. Signatures need not be valid. In the order asked for. */
+  /** Runs `simulateHandleOp` for each, in one request, in this order. Signatures need not be valid. */
   simulate(requests: readonly SimulationRequest[]): Promise<Simulation[]>;
-  /** Runs `handleOps` of the whole bundle, and measures its gas. */
+  /** Runs `handleOps` of the whole bundle by `eth_call`, and measures its gas. */
   tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial>;
   /** `eth_sendRawTransaction` */
   send(rawTransaction: string): Promise<SendAnswer>;
   /**
-   * `eth_getTransactionCount` after a block: the nonce that is next. Of the newest block a node may answer what was, or count
-   * what no block has.
+   * `eth_getTransactionCount` after a block: the next nonce. For the newest block a node may answer with an old count, or
+   * count transactions that are not in a block.
    */
   transactionCount(address: string, blockNumber: number): Promise<number>;
-  /** `eth_getTransactionReceipt`, for each of these; in the order asked for. */
+  /** `eth_getTransactionReceipt`, in the order of the hashes; `undefined` if no block has the transaction. */
   receipts(hashes: readonly string[]): Promise<(TransactionReceipt | undefined)[]>;
-  close(): void;
 }

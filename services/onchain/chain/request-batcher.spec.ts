@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
-import { GatheredRequests } from './gathered-requests.ts';
+import { RequestBatcher } from './request-batcher.ts';
 
 /** Requests that are answered, or fail, when a spec says so. */
 const heldRequests = (askedMax: number) => {
   const held: { asked: readonly number[]; answer: () => void; fail: () => void }[] = [];
-  const gathered = new GatheredRequests<number, number>((asked) => {
+  const gathered = new RequestBatcher<number, number>((asked) => {
     const { promise, resolve, reject } = Promise.withResolvers<number[]>();
     held.push({
       asked,

@@ -4,25 +4,25 @@ interface Waiting<Asked, Answer> {
   reject: (error: unknown) => void;
 }
 
-/** A node far away is not waited for by everybody. */
+/** Several requests at a time, so that a slow answer does not hold up everybody. */
 const UNDER_WAY_MAX = 4;
 
 /**
- * Asks together for what is asked for while the event loop turns once, and while some requests are under way. What is asked for
- * alone does not wait.
+ * Joins what callers ask for within one turn of the event loop, or while `UNDER_WAY_MAX` requests are under way, into few
+ * requests. A caller that asks alone does not wait.
  */
-export class GatheredRequests<Asked, Answer> {
+export class RequestBatcher<Asked, Answer> {
   private waiting: Waiting<Asked, Answer>[] = [];
   private underWay = 0;
 
   constructor(
-    /** Answers in the order asked for. */
+    /** Returns the answers in the order of the questions. */
     private readonly request: (asked: readonly Asked[]) => Promise<Answer[]>,
-    /** Of one request. */
+    /** The largest number of questions in one request. */
     private readonly askedMax: number,
   ) {}
 
-  /** In the order asked for. @throws what `request` throws */
+  /** Returns the answers in the order of the questions. @throws what `request` throws */
   ask(asked: readonly Asked[]): Promise<Answer[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer[]>();
     this.waiting.push({ asked, resolve, reject });
@@ -36,7 +36,7 @@ export class GatheredRequests<Asked, Answer> {
     while (this.waiting.length > 0 && this.underWay < UNDER_WAY_MAX) void this.requestFor(this.next());
   }
 
-  /** The first of those who wait, as many as one request may have. */
+  /** Takes the first questions from the queue, as many as one request may have. */
   private next(): Waiting<Asked, Answer>[] {
     let count = 0;
     const end = this.waiting.findIndex(({ asked }, at) => {

@@ -1,7 +1,7 @@
 import type { SendOutcome } from './operations-chain.ts';
 
 /**
- * What nodes say about a transaction that they do not take, the more specific first. Geth's texts are also those of
+ * How nodes refuse a transaction, the more specific texts first. Geth's texts are also those of
  * erigon, reth and anvil, with changes.
  */
 const OUTCOMES: readonly { outcome: SendOutcome; said: RegExp }[] = [
@@ -23,6 +23,6 @@ const OUTCOMES: readonly { outcome: SendOutcome; said: RegExp }[] = [
   },
 ];
 
-/** Says what became of a transaction by what a node answered instead of its hash. */
+/** Tells the outcome of a transaction from the text that a node answered instead of its hash. */
 export const sendOutcome = (message: string): SendOutcome =>
   OUTCOMES.find(({ said }) => said.test(message))?.outcome ?? 'refused';

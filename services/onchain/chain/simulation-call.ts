@@ -1,9 +1,10 @@
-import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
-import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
-import { ACCOUNT_RUNTIME_CODE } from '../domain/account-proxy-code.ts';
-import { encodeHandleOps, encodeSimulateHandleOp } from '../domain/operation-encoding.ts';
-import { accountImplementation } from '../domain/smart-account.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import type { RpcCall } from '../../../shared/chain/client/answer-limits.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/state/eip-1967.ts';
+import { ACCOUNT_RUNTIME_CODE } from '../smart-accounts/domain/account-proxy-code.ts';
+import { addressWord } from '../operations/domain/abi-encoding.ts';
+import { encodeHandleOps, encodeSimulateHandleOp } from '../operations/domain/operation-encoding.ts';
+import { accountImplementation } from '../smart-accounts/domain/smart-account.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 import { contractCode } from '../prepare-chain/contracts.ts';
 import type { SimulationRequest } from './operations-chain.ts';
 
@@ -12,15 +13,13 @@ export interface OperationsContracts {
   accountFactory: string;
 }
 
-/** Where SimpleAccount 0.7.0 keeps its owner. */
+/** The storage slot in which SimpleAccount 0.7.0 keeps its owner. */
 const OWNER_SLOT = `0x${'0'.repeat(64)}`;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
 type Override = Readonly<Record<string, unknown>>;
 
-const word = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-
-/** The call that simulates one operation, with EntryPointSimulations in place of the entry point. */
+/** Returns the call that simulates one operation, with the code of EntryPointSimulations at the EntryPoint. */
 export const simulationCall = (request: SimulationRequest, contracts: OperationsContracts): RpcCall => {
   const { operation, target = { address: ZERO_ADDRESS, data: '0x' } } = request;
   const data = encodeSimulateHandleOp(operation, target.address, target.data);
@@ -34,7 +33,7 @@ export const simulationCall = (request: SimulationRequest, contracts: Operations
   };
 };
 
-/** The caller's override, with ours: what both name is merged. Keys in lower case, or a node would take one of two. */
+/** Merges the caller's override with ours. Keys are in lower case, because a node takes only one of two spellings. */
 const stateOverride = (
   { asDeployed, stateOverride: theirs = {} }: SimulationRequest,
   { entryPoint, accountFactory }: OperationsContracts,
@@ -50,26 +49,29 @@ const stateOverride = (
   add(entryPoint, { code: contractCode.EntryPointSimulations });
   if (asDeployed) {
     const { address, owner } = asDeployed;
-    const stateDiff = { [IMPLEMENTATION_SLOT]: word(accountImplementation(accountFactory)), [OWNER_SLOT]: word(owner) };
+    const stateDiff = {
+      [IMPLEMENTATION_SLOT]: `0x${addressWord(accountImplementation(accountFactory))}`,
+      [OWNER_SLOT]: `0x${addressWord(owner)}`,
+    };
     add(address, { code: `0x${ACCOUNT_RUNTIME_CODE}`, stateDiff });
   }
   return Object.fromEntries(merged);
 };
 
-/** Where nobody's code is. */
+/** An address without code. */
 const METER = '0x00000000000000000000000000000000616e6e61';
 const CLIPPER = '0x00000000000000000000000000000000616e6e63';
 
-/** The most that is returned of a simulation: a target may return megabytes, and the answer would be too long to take. */
+/** A simulation returns no more bytes than this: a target may return megabytes, and the answer would be refused. */
 export const SIMULATION_BYTES_MAX = 4_096;
 
-/** CALL(GAS, entry point, 0, 0, CALLDATASIZE, 0, 0), with what it was called with: CALLDATACOPY(0, 0, CALLDATASIZE). */
+/** CALL(GAS, entry point, 0, 0, CALLDATASIZE, 0, 0), with its own call data: CALLDATACOPY(0, 0, CALLDATASIZE). */
 const passOn = (entryPoint: string): { copy: string; call: string } => ({
   copy: '366000600037',
   call: `60006000366000600073${entryPoint.slice(2).toLowerCase()}5af1`,
 });
 
-/** Code that calls the entry point, and returns, or reverts with, no more than so much of what it did. */
+/** Returns code that calls the EntryPoint, and returns or reverts with at most so many bytes of its result. */
 const clipperCode = (entryPoint: string): string => {
   const { copy, call } = passOn(entryPoint);
   const body = [
@@ -87,9 +89,9 @@ const clipperCode = (entryPoint: string): string => {
 };
 
 /**
- * Code that calls the entry point with what it was called with, and returns the gas that this took, or reverts as it did.
- * It is put at an address for the one call: as code of a creation a large bundle would be longer than EIP-3860 allows.
- * Asking for the size of the entry point's code first warms its address, as being the `to` of a transaction does.
+ * Returns code that calls the EntryPoint with its own call data, and returns the gas of that call, or reverts with its result.
+ * A state override puts the code at an address: as creation code a large bundle would be longer than EIP-3860 allows.
+ * EXTCODESIZE first warms the address of the EntryPoint, as it is warm when it is the `to` of a transaction.
  */
 const meterCode = (entryPoint: string): string => {
   const { copy, call } = passOn(entryPoint);
@@ -114,7 +116,7 @@ const meterCode = (entryPoint: string): string => {
   ].join('');
 };
 
-/** The call that measures `handleOps` of a bundle, sent by the one whom it pays. */
+/** Returns the call that measures `handleOps` of a bundle, sent by its beneficiary. */
 export const bundleCall = (
   operations: readonly UserOperation[],
   beneficiary: string,

@@ -1,9 +1,9 @@
-import { addressWord, bytesTail, digitsOf, tuple, word } from '../domain/abi-encoding.ts';
-import { AbiReader, readIfWellFormed } from '../domain/abi-reader.ts';
-import { packedOperation } from '../domain/operation-encoding.ts';
-import { userOpHash } from '../domain/operation-hash.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import type { OperationsChain, SimulationRequest } from './operations-chain.ts';
+import { addressWord, bytesTail, digitsOf, tuple, word } from '../operations/domain/abi-encoding.ts';
+import { AbiReader, readIfWellFormed } from '../operations/domain/abi-reader.ts';
+import { packedOperation } from '../operations/domain/operation-encoding.ts';
+import { userOpHash } from '../operations/domain/operation-hash.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
+import type { OperationsChain, SimulationRequest } from '../chain/operations-chain.ts';
 
 /** `innerHandleOp(bytes,((address,uint256,uint256,…),bytes32,uint256,uint256,uint256),bytes)` of EntryPoint v0.7. */
 const INNER_HANDLE_OP = '0x0042dc53';
@@ -14,25 +14,25 @@ const POST_OP_REVERTED = '0xad7954bc';
 const SELECTOR_LENGTH = POST_OP_REVERTED.length;
 const SELECTOR_BYTES = 4;
 
-/** Where nobody's code is. */
+/** An address without code. */
 const WITNESS = '0x00000000000000000000000000000000616e6e62';
-/** CALLDATACOPY(0, 0, CALLDATASIZE), REVERT(0, CALLDATASIZE): repeats what it was told. */
+/** CALLDATACOPY(0, 0, CALLDATASIZE), REVERT(0, CALLDATASIZE): reverts with its own call data. */
 const WITNESS_CODE = '0x366000600037366000fd';
 const WITNESS_GAS = 10_000n;
 
 type ProbedChain = Pick<OperationsChain, 'entryPoint' | 'chainId'>;
 
-/** How a call went with some limit. */
+/** The result of a call with some limit. */
 export interface Execution {
   succeeded: boolean;
-  /** What the EntryPoint counts for the call, a little more than the call used. */
+  /** The gas that the EntryPoint counts for the call: a little more than the call used. */
   gasUsed: bigint;
 }
 
 /**
- * The call of an operation with a limit of gas, as the EntryPoint makes it, to be simulated after an operation. A
- * simulation does not say whether a call succeeded. Here the paymaster is told, which is a witness that stands at an
- * address for the simulation only: it reverts with what it was told, and so that is the result.
+ * Returns the call of an operation with a gas limit, as the EntryPoint makes it, to be simulated after an operation. A
+ * simulation does not tell whether a call succeeded, but the EntryPoint tells the paymaster. The paymaster here is a witness,
+ * whose code exists in the simulation only: it reverts with its own call data, which becomes the result.
  */
 export const executionProbe = (
   operation: UserOperation,
@@ -49,25 +49,25 @@ export const executionProbe = (
     word(WITNESS_GAS), // paymasterPostOpGasLimit
     word(0), // preVerificationGas
     addressWord(WITNESS),
-    word(1), // maxFeePerGas: what it costs is what it uses
+    word(1), // maxFeePerGas: the cost equals the gas used
     word(1), // maxPriorityFeePerGas
   ];
   const information = [word(0), word(0), word(0), word(0)]; // hash, prefund, place of the context, gas used before
-  const context = '01'; // without one the paymaster is told nothing
+  const context = '01'; // without a context the EntryPoint does not call the paymaster
   const data =
     INNER_HANDLE_OP +
     tuple({ tail: bytesTail(digitsOf(callData)) }, ...memoryOperation, ...information, { tail: bytesTail(context) });
   return { target: { address: chain.entryPoint, data }, stateOverride: { [WITNESS]: { code: WITNESS_CODE } } };
 };
 
-/** Returns what the EntryPoint calls the account with, `0x` where it does not. */
+/** Returns the data with which the EntryPoint calls the account; `0x` if it does not call it. */
 export const executedCallData = (operation: UserOperation, { entryPoint, chainId }: ProbedChain): string =>
   operation.callData.startsWith(EXECUTE_USER_OP)
     ? EXECUTE_USER_OP +
       tuple({ tail: packedOperation(operation) }, digitsOf(userOpHash(operation, entryPoint, chainId)))
     : operation.callData;
 
-/** Reads what the witness was told: `postOp(mode, context, cost, price)`. `undefined`: there was too little gas for all. */
+/** Reads the call of the witness: `postOp(mode, context, cost, price)`. `undefined` if there was not enough gas for it. */
 export const readExecution = (targetResult: string): Execution | undefined => {
   if (!targetResult.startsWith(POST_OP_REVERTED)) return undefined;
   return readIfWellFormed(() => {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AbiCoder, concat, type Wallet } from 'ethers';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 import { burns, caught, checksGas, passesOn, reverts, writes } from '../testing/evm-code.ts';
 import { execute, executeBatch, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
 import { GasEstimator, type GasLimits } from './gas-estimator.ts';
-import { GatheredRequests } from './gathered-requests.ts';
-import type { SimulationRequest } from './operations-chain.ts';
+import { RequestBatcher } from '../chain/request-batcher.ts';
+import type { SimulationRequest } from '../chain/operations-chain.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
@@ -31,7 +31,7 @@ describe('estimating gas, on anvil', () => {
   let estimator: GasEstimator;
   beforeAll(async () => {
     local = await OperationsOnAnvil.start(folder);
-    estimator = new GasEstimator(local.chain, new GatheredRequests((all) => local.chain.simulate(all), 10));
+    estimator = new GasEstimator(local.chain, new RequestBatcher((all) => local.chain.simulate(all), 10));
   });
   afterAll(() => local.stop());
 
@@ -275,7 +275,7 @@ describe('estimating gas, on anvil', () => {
   it('asks once for all that are estimated at once', async () => {
     let requests = 0;
     const { chain } = local;
-    const simulations = new GatheredRequests((asked: readonly SimulationRequest[]) => {
+    const simulations = new RequestBatcher((asked: readonly SimulationRequest[]) => {
       requests += 1;
       return chain.simulate(asked);
     }, 16);

@@ -1,12 +1,12 @@
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
-import { reasonOf } from '../domain/revert-reason.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { reasonOf } from '../chain/domain/revert-reason.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 import { executedCallData, executionProbe, readExecution, type Execution } from './execution-probe.ts';
-import type { GatheredRequests } from './gathered-requests.ts';
-import type { OperationsChain, Simulation, SimulationRequest } from './operations-chain.ts';
+import type { RequestBatcher } from '../chain/request-batcher.ts';
+import type { OperationsChain, Simulation, SimulationRequest } from '../chain/operations-chain.ts';
 import { searchLimit, searchLimitOnce } from './search-limit.ts';
 
-/** Of an operation, in gas. Those of the paymaster are 0 without one. */
+/** The gas limits of an operation. The paymaster's are 0 if there is none. */
 export interface GasLimits {
   callGasLimit: bigint;
   verificationGasLimit: bigint;
@@ -14,35 +14,35 @@ export interface GasLimits {
   paymasterPostOpGasLimit: bigint;
 }
 
-/** Limits and fees of the operation do not count, and the signatures may be stubs. */
+/** Its limits and fees are ignored, and its signatures may be stubs. */
 export interface EstimationRequest extends Pick<SimulationRequest, 'operation' | 'asDeployed' | 'stateOverride'> {
-  /** Whether the state is overridden by somebody else, who may make each try as long as it can be: then there is one round. */
+  /** Whether the caller overrides the state, and may so make each simulation as long as possible: then there is one round. */
   isOverridden?: boolean;
 }
 
-export type Simulations = GatheredRequests<SimulationRequest, Simulation>;
+export type Simulations = RequestBatcher<SimulationRequest, Simulation>;
 type Valid = Extract<Simulation, { kind: 'valid' }>;
-/** How validation is limited. */
+/** The limits of the validation. */
 type Validation = Pick<GasLimits, 'verificationGasLimit' | 'paymasterVerificationGasLimit'>;
 
-/** With validation and what the EntryPoint keeps back, as much as one transaction may have since Osaka (2^24). */
+/** Together with validation and the EntryPoint's reserve, the gas limit of a transaction since Osaka (2^24). */
 export const CALL_GAS_MAX = 15_000_000n;
 const VALIDATION_GAS_MAX = 4_000_000n;
-/** Less than any call takes. */
+/** Less gas than any call takes. */
 const CALL_GAS_MIN = 2_000n;
-/** What the EntryPoint takes to look into the deposit of an account that pays for itself. */
+/** The gas with which the EntryPoint reads the deposit of an account that pays for itself. */
 const DEPOSIT_GAS = 2_300n;
 const PLENTY: Validation = {
   verificationGasLimit: VALIDATION_GAS_MAX,
   paymasterVerificationGasLimit: VALIDATION_GAS_MAX,
 };
-/** High enough that an account pays although it has a deposit, for paying takes gas; and it is given enough. */
+/** So high that the account has to pay in addition to its deposit, because paying takes gas. The account is given enough. */
 const HIGH_FEE = 10n ** 15n;
 const MUCH_WEI = `0x1${'0'.repeat(32)}`;
 
 const withMargin = (gas: bigint): bigint => gas + gas / 32n;
 
-/** Finds limits of gas with which operations succeed as they do with plenty of it. */
+/** Finds gas limits with which operations succeed as they do with plenty of gas. */
 export class GasEstimator {
   constructor(
     private readonly chain: Pick<OperationsChain, 'entryPoint' | 'chainId'>,
@@ -50,7 +50,7 @@ export class GasEstimator {
   ) {}
 
   /**
-   * What the sender has does not matter, but for the value that it sends. The limit of `postOp` stays as it is.
+   * The sender's balance matters only for the value that it sends. The limit of `postOp` does not change.
    * @throws Refusal execution_reverted, user_op_rejected, dependency_unavailable
    * @throws ChainUnavailable
    */
@@ -78,8 +78,8 @@ export class GasEstimator {
   }
 
   /**
-   * Where calls are given 63/64 of the gas, or running out of gas is caught, or gas is asked for, what is used is not
-   * enough. An execution that uses as much gas as it does with plenty of it is taken for the same.
+   * The gas used is not a sufficient limit if a call passes on 63/64 of its gas, catches running out of gas, or asks how much
+   * gas is left. An execution that uses as much gas as it does with plenty of gas counts as the same.
    */
   private async searchCall(
     request: EstimationRequest,
@@ -93,7 +93,7 @@ export class GasEstimator {
       if (check && same(executionOf(check))) return callGasLimit;
       const limit = await this.searchExecution(request, callGasLimit, same);
       if (request.isOverridden) return limit ?? CALL_GAS_MAX;
-      // What differs right below the maximum depends on the gas that there is: then success alone counts.
+      // Right below the maximum, the gas used depends on the gas left: then only success counts.
       if (limit !== undefined && limit < CALL_GAS_MAX / 2n) return withMargin(limit);
     }
     const succeeds = (execution: Execution | undefined): boolean => execution?.succeeded === true;
@@ -123,7 +123,7 @@ export class GasEstimator {
     return found;
   }
 
-  /** The operation without a paymaster and fees, so that its account has what it has, and its call after it. */
+  /** Simulates the operation without paymaster and fees, so that its account keeps its balance, and its call after it. */
   private bare(request: EstimationRequest): SimulationRequest {
     const { operation } = request;
     const limited = { ...withFee(operation, 0n), verificationGasLimit: VALIDATION_GAS_MAX, paymaster: undefined };
@@ -131,7 +131,7 @@ export class GasEstimator {
     return { ...request, operation: limited, ...(call.data === '0x' ? {} : { target: call }) };
   }
 
-  /** The operation with limits. Its call follows it, for only so it says how it went; its own is given no gas. */
+  /** Simulates the operation with limits. Its call comes after it, to have its result; the operation's own gets no gas. */
   private limited(request: EstimationRequest, validation: Validation, callGasLimit: bigint): SimulationRequest {
     const { operation, stateOverride: theirs = {} } = request;
     const { sender, paymaster } = operation;
@@ -146,7 +146,7 @@ export class GasEstimator {
         paymaster: paymaster && {
           ...paymaster,
           verificationGasLimit: validation.paymasterVerificationGasLimit,
-          // A stub for it may be more than a node gives to a call.
+          // With a stub for it, the sum may be more gas than a node gives to a call.
           postOpGasLimit: paymaster.postOpGasLimit < CALL_GAS_MAX ? paymaster.postOpGasLimit : CALL_GAS_MAX,
         },
       },

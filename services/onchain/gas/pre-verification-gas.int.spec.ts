@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Interface, type Log } from 'ethers';
-import { LOCAL_FUNDER_KEY } from '../../shared/chain/development-token.ethers.ts';
-import { chainSettings } from '../../shared/config/settings.ts';
-import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
-import { addressOfKey, newPrivateKey } from '../../shared/keys/secp256k1-keys.ts';
-import { signDigest } from '../../shared/keys/sign-digest.ts';
-import { HARDFORKS } from '../../shared/chain/local-chain-process.ts';
-import { Anvil } from '../../shared/testing/anvil.ts';
-import { eventually } from '../../shared/testing/eventually.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { testFoundation } from '../../shared/testing/test-foundation.ts';
-import { chainAdministration, type PreparedChain } from './chain-administration.ts';
-import { createAccountData, executeCall } from './domain/account-calls.ts';
-import { signedTransaction, transactionDigest, transactionHash } from './domain/bundle-transaction.ts';
-import { FORKS } from './domain/fork-rules.ts';
-import { encodeHandleOps } from './domain/operation-encoding.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { chainSettings } from '../../../shared/config/chain-settings.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
+import { addressOfKey, newPrivateKey } from '../../../shared/keys/signatures/secp256k1-keys.ts';
+import { signDigest } from '../../../shared/keys/signatures/sign-digest.ts';
+import { HARDFORKS } from '../../../shared/chain/hardforks.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { chainAdministration, type PreparedChain } from '../chain-administration.ts';
+import { createAccountData, executeCall } from '../operations/domain/account-calls.ts';
+import { signedTransaction, transactionDigest, transactionHash } from '../bundler/domain/bundle-transaction.ts';
+import { FORKS } from '../operations/domain/fork-rules.ts';
+import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
 import {
   ownerDigest,
   paymasterData,
@@ -23,10 +23,10 @@ import {
   STUB_PAYMASTER_DATA,
   STUB_SIGNATURE,
   userOpHash,
-} from './domain/operation-hash.ts';
-import { preVerificationGas } from './domain/pre-verification-gas.ts';
-import { accountAddress } from './domain/smart-account.ts';
-import type { UserOperation } from './domain/user-operation.ts';
+} from '../operations/domain/operation-hash.ts';
+import { preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
+import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 
 const ETHER = 10n ** 18n;
 const FEE = 10n ** 9n;

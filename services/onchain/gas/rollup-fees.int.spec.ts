@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { executorStream } from '../../schemas/events/executor-events.ts';
-import { rpcCodes } from '../../schemas/rpc/rpc-messages.ts';
-import { Anvil } from '../../shared/testing/anvil.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { FORKS } from './domain/fork-rules.ts';
-import { encodeHandleOps } from './domain/operation-encoding.ts';
-import { STUB_SIGNATURE } from './domain/operation-hash.ts';
-import { fullBundleOf, preVerificationGas } from './domain/pre-verification-gas.ts';
-import { operationOf } from './domain/transaction.ts';
-import { Records } from './bundle-operations/records.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
-import { RpcUnderTest, type OwnedAccount } from './testing/rpc-under-test.ethers.ts';
-import { SendsUnderTest } from './testing/sends-under-test.ethers.ts';
+import { executorStream } from '../../../schemas/events/onchain/executor-events.ts';
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { FORKS } from '../operations/domain/fork-rules.ts';
+import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
+import { STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
+import { fullBundleOf, preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
+import { operationOf } from '../transactions/domain/transaction.ts';
+import { BundlerStreams } from '../bundler/mempool/bundler-streams.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { RpcUnderTest, type OwnedAccount } from '../testing/rpc-under-test.ethers.ts';
+import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const GWEI = 10n ** 9n;
@@ -68,8 +68,8 @@ describe.each(ROLLUPS)('an operation on a rollup of the kind %s', (kind, oracle,
     const { body } = await sends.send(sender);
     await sends.until(sender, body['id'], 'included', 'final');
     const { eventStore, ids } = sends.foundation;
-    const records = new Records(new Transactor(eventStore, sends.foundation.clock, ids), Anvil.chainId);
-    const operation = operationOf(await records.load(body['id'] as string));
+    const streams = new BundlerStreams(new Transactor(eventStore, sends.foundation.clock, ids), Anvil.chainId);
+    const operation = operationOf(await streams.loadTransaction(body['id'] as string));
     expect(operation.preVerificationGas).toBeGreaterThan(preVerificationGas(operation, FORKS[Anvil.hardfork]) * 2n);
     const [executor = ''] = sends.prepared.executors;
     const signed = (await eventStore.read(executorStream(Anvil.chainId, executor))).findLast(

@@ -1,6 +1,6 @@
-/** Limits that are tried at once, each twice the last, until one suffices. */
+/** How many limits are tried at once, each twice the one before, until one suffices. */
 const AT_ONCE = 4;
-/** Then so many limits between that one and the last that did not, and between two of these again. */
+/** In so many steps each round divides the range between the last insufficient and the first sufficient limit. */
 const STEPS = 5;
 const ROUNDS = 2;
 
@@ -11,8 +11,8 @@ interface Range {
 }
 
 /**
- * Looks upwards for a limit of gas that suffices, so that what takes little costs the node little. Returns one from which on all
- * that were tried suffice, some 3 % above the smallest at most; `low` if that does, `undefined` if `high` does not.
+ * Searches upwards for a sufficient gas limit, so that a cheap call costs the node little. Returns a limit at most about 3 %
+ * above the smallest; all higher limits that were tried suffice, too. Returns `low` if it suffices, `undefined` if `high` does not.
  */
 export const searchLimit = async (range: Range, suffice: Suffice): Promise<bigint | undefined> => {
   let between = await firstDouble(range, suffice);
@@ -25,14 +25,14 @@ export const searchLimit = async (range: Range, suffice: Suffice): Promise<bigin
   return between?.high;
 };
 
-/** As `searchLimit`, with one question: what is found may be several times the smallest. */
+/** Like `searchLimit`, with one question only: the limit may be several times the smallest. */
 export const searchLimitOnce = async (range: Range, suffice: Suffice): Promise<bigint | undefined> => {
   const limits = limitsBetween(range, AT_ONCE);
   const suffices = await suffice(limits);
   return limits[suffices.lastIndexOf(false) + 1];
 };
 
-/** Returns the first limit that suffices, each twice the last, and the one before it. */
+/** Doubles the limit until one suffices. Returns that one, and the one before it. */
 const firstDouble = async ({ low, high }: Range, suffice: Suffice): Promise<Range | undefined> => {
   let before = low;
   for (let from = low; ;) {
@@ -47,7 +47,7 @@ const firstDouble = async ({ low, high }: Range, suffice: Suffice): Promise<Rang
   }
 };
 
-/** From `low` to `high`, each by the same factor above the last. */
+/** Returns limits from `low` to `high`, each larger by the same factor. */
 const limitsBetween = ({ low, high }: Range, steps: number): bigint[] => {
   const factor = (Number(high) / Number(low)) ** (1 / steps);
   const between = Array.from({ length: steps - 1 }, (_, step) =>

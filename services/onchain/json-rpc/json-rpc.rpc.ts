@@ -1,16 +1,16 @@
 import { Controller, Inject } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import { accountRoutes } from '../../../schemas/http/account/account-routes.ts';
 import { rpcCodes, type RpcResponse } from '../../../schemas/rpc/rpc-messages.ts';
-import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/requests/implements.ts';
 import { holderKey } from '../../../shared/auth/holder-key.ts';
-import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
+import { RateLimits, refuseExceeded } from '../../../shared/edge/limits/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { App } from '../domain/app.ts';
-import { Sponsors } from '../edge/sponsors.ts';
+import type { App } from '../../../shared/auth/app.ts';
+import { Sponsors } from '../sponsorship/sponsors.ts';
 import { failureOf, readBody, type Asked } from './read-body.ts';
-import { RpcError, rpcErrorOf } from './rpc-error.ts';
+import { RpcError, rpcErrorOf } from './methods/rpc-error.ts';
 import { RpcMethods } from './rpc-methods.ts';
 
 const { rpc } = accountRoutes;
@@ -40,7 +40,7 @@ export class JsonRpc {
     await this.count(all.length, caller, context);
     const apps = await this.appsOf(all, caller.appId);
     if (all.some(stores)) {
-      // What it stores is readable when it is answered, as of every command.
+      // As with every command, the stored result is readable once the answer is sent.
       context.callerIsKnown();
       await this.limits.countBytes(holderKey(caller), body?.length ?? 0);
     }
@@ -53,7 +53,7 @@ export class JsonRpc {
     return first;
   }
 
-  /** The first of them is counted already. */
+  /** The first call is counted already. */
   private async count(
     calls: number,
     caller: RpcHttpRequest['caller'],
@@ -85,7 +85,7 @@ export class JsonRpc {
       const result = await this.methods.call(asked.request, { app, caller, metadata: context.metadata, ended });
       return { jsonrpc: '2.0', id, result };
     } catch (error) {
-      // Of an array, the others are answered.
+      // The other calls of an array are still answered.
       if (isAlone && error instanceof Refusal && error.code === 'rate_limited') throw error;
       return failureOf(id, rpcErrorOf(error) ?? this.internal(error, context.requestId));
     }

@@ -7,21 +7,21 @@ import {
   type RpcRequest,
 } from '../../../schemas/rpc/rpc-messages.ts';
 import { plainText } from '../../../shared/errors/plain-text.ts';
-import { isParsable } from '../../../shared/primitives/json-shape.ts';
-import { safeParse } from '../../../shared/primitives/safe-parse.ts';
-import { RpcError } from './rpc-error.ts';
+import { isParsable } from '../../../shared/primitives/text/json-shape.ts';
+import { safeParse } from '../../../shared/primitives/text/safe-parse.ts';
+import { RpcError } from './methods/rpc-error.ts';
 
-/** A request with its id as it was written, or what is answered in its place. */
+/** A request with its id as it was written, or the error answer for it. */
 export type Asked = { request: RpcRequest } | { failure: RpcFailure };
 
-/** What a body asks for. `isValid`: at least one request of it can be carried out. */
+/** The requests of a body. `isValid`: at least one of them can be executed. */
 export interface AskedBody {
   all: readonly Asked[];
   isArray: boolean;
   isValid: boolean;
 }
 
-/** What stands in the query instead of in the requests. */
+/** The members that the query has instead of the requests. */
 type Defaults = Readonly<Record<'chainID' | 'apiKey', unknown>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -43,7 +43,7 @@ export const readBody = (body: Uint8Array | undefined, query: Defaults): AskedBo
   return { all, isArray: true, isValid: all.some((asked) => 'request' in asked) };
 };
 
-/** Returns what a call is answered that failed. */
+/** Returns the answer to a failed call. */
 export const failureOf = (id: JsonValue, { code, message, data }: RpcError): RpcFailure => ({
   jsonrpc: '2.0',
   id,
@@ -58,7 +58,7 @@ const refused = (error: RpcError): AskedBody => ({
   isValid: false,
 });
 
-/** @returns `ids`: the same value, in which numbers called `id` are as they were written */
+/** @returns `ids`: the same value, with numbers named `id` as they were written */
 const parse = (body: Uint8Array | undefined): { value: unknown; ids: unknown } | { error: RpcError } => {
   if (body && !isParsable(body)) return { error: invalidRequest('the body is nested too deeply') };
   try {
@@ -77,7 +77,7 @@ interface JsonWithSource {
 }
 const json = JSON as unknown as JsonWithSource;
 
-/** A number that JavaScript may write otherwise than it came. */
+/** A number that JavaScript may write differently from the input. */
 const OTHER_NUMBER = /"id"\s*:\s*(?:-0|-?\d{16}|-?\d+[.eE])/;
 
 const asWritten = (key: string, value: unknown, { source }: { source?: string }): unknown =>

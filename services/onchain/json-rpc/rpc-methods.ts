@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes, type RpcRequest } from '../../../schemas/rpc/rpc-messages.ts';
 import {
   rpcMethods,
@@ -7,17 +7,18 @@ import {
   type RpcParams,
   type RpcResult,
 } from '../../../schemas/rpc/rpc-methods.ts';
-import { openRpcDocument } from '../../../shared/documents/openrpc.ts';
+import openRpc from '../../../schemas/generated/openrpc.json' with { type: 'json' };
 import { VERSION } from '../../../shared/primitives/version.ts';
-import type { ChainNow, ServedChain, ServedChains } from '../edge/served-chains.ts';
-import type { AcceptedOperations } from './accepted-operations.ts';
-import type { DebugBundler } from './debug-bundler.ts';
-import type { OperationEstimates } from './operation-estimates.ts';
-import { addressOf, quantityOf, readParams } from './operation-numbers.ts';
-import { invalidParams, RpcError } from './rpc-error.ts';
-import type { RpcContext } from './rpc-context.ts';
-import type { SignedOperations } from './signed-operations.ts';
-import type { SponsoredOperations } from './sponsored-operations.ts';
+import type { ChainNow, ServedChain, ServedChains } from '../served-chains/served-chains.ts';
+import type { AcceptedOperations } from './methods/accepted-operations.ts';
+import type { DebugBundler } from './methods/debug-bundler.ts';
+import type { OperationEstimates } from './methods/operation-estimates.ts';
+import { quantityOf } from '../operations/domain/user-operation.ts';
+import { addressOf, readParams } from './methods/operation-numbers.ts';
+import { invalidParams, RpcError } from './methods/rpc-error.ts';
+import type { RpcContext } from './methods/rpc-context.ts';
+import type { SignedOperations } from './methods/signed-operations.ts';
+import type { SponsoredOperations } from './methods/sponsored-operations.ts';
 
 type Implementations = {
   [Name in RpcMethodName]: (params: RpcParams<Name>, context: RpcContext) => Promise<RpcResult<Name>>;
@@ -29,14 +30,13 @@ interface MethodParts {
   signed: SignedOperations;
   sponsored: SponsoredOperations;
   accepted: AcceptedOperations;
-  /** With `RPC_DEBUG`. */
+  /** Only with `RPC_DEBUG`. */
   debug: DebugBundler | undefined;
 }
 
-/** What the methods of `/rpc` do. */
+/** The methods of `/rpc`. */
 export class RpcMethods {
   private readonly implementations: Offered;
-  private document: JsonObject | undefined;
 
   constructor(
     private readonly chains: ServedChains,
@@ -53,12 +53,12 @@ export class RpcMethods {
       pm_getPaymasterStubData: (params, context) => sponsored.stub(params, context),
       pm_getPaymasterData: (params, context) => sponsored.sign(params, context),
       pimlico_getUserOperationGasPrice: async (_, { chain }) => gasPricesAt(await chain.now()),
-      'rpc.discover': () => Promise.resolve((this.document ??= openRpcDocument() as JsonObject)),
+      'rpc.discover': () => Promise.resolve(openRpc),
       ...(debug && debugMethods(debug)),
     };
   }
 
-  /** @throws RpcError, and what is no answer of a method */
+  /** @throws RpcError, and errors that are not answers of a method */
   async call({ method, params, chainID }: RpcRequest, context: Omit<RpcContext, 'chain'>): Promise<JsonValue> {
     const name = method as RpcMethodName;
     if (!Object.hasOwn(this.implementations, method))
@@ -77,7 +77,7 @@ export class RpcMethods {
   }
 }
 
-/** In quarters of the base fee, beside the tip: the base fee of a block is an eighth above that of its parent at most. */
+/** In quarters of the base fee, without the tip. The base fee of a block is at most an eighth above that of its parent. */
 const BASE_FEE_QUARTERS = { slow: 5n, standard: 6n, fast: 8n };
 
 const gasPricesAt = ({ head, tip }: ChainNow): RpcResult<'pimlico_getUserOperationGasPrice'> => {

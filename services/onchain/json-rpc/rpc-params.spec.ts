@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
 import { rpcMethods, type RpcMethodName } from '../../../schemas/rpc/rpc-methods.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import {
+  chainsOf,
+  startAccountUnderTest,
+  type AccountUnderTest,
+} from '../../account/testing/account-under-test.ethers.ts';
 import type { RpcAnswer } from '../testing/rpc-under-test.ethers.ts';
 
 const folder = temporaryFolder();

@@ -11,12 +11,12 @@ import {
   zeroPadValue,
   type TransactionRequest,
 } from 'ethers';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
+import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
-import type { PreparedChain } from '../domain/prepared-chain.ts';
+import type { PreparedChain } from './domain/prepared-chain.ts';
 import { contractCode } from './contracts.ts';
 
-/** Deploys with CREATE2, for whoever asks, at an address that follows from salt and code. It exists on most chains. */
+/** Deploys with CREATE2 for any caller, at an address that follows from salt and code. It exists on most chains. */
 const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 const ENTRY_POINT_SALT = '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3';
 const FACTORY_SALT = zeroPadValue('0x', 32);
@@ -38,15 +38,15 @@ const abi = AbiCoder.defaultAbiCoder();
 
 /** Private keys, `0x` hex. */
 export interface ChainKeys {
-  /** Owns the paymaster, and signs for it; `undefined` of a chain that was never prepared. */
+  /** Owns the paymaster and signs for it; `undefined` for a chain that was never prepared. */
   paymaster: string | undefined;
   executors: readonly string[];
 }
 
 export interface Funding {
-  /** The private key of an account that pays for what is missing. */
+  /** The private key of the account that pays for missing contracts and balances. */
   funderKey: string | undefined;
-  /** What the paymaster's deposit, and the balance of each executor, are to be at least. */
+  /** The least deposit of the paymaster, and the least balance of each executor. */
   depositWei: bigint;
   executorWei: bigint;
 }
@@ -68,7 +68,7 @@ export class ChainContracts {
   private readonly knownOwner: Wallet | undefined;
   private readonly executors: readonly Wallet[];
 
-  /** @param known what was recorded of this chain */
+  /** @param known the recorded preparation of this chain */
   constructor(
     private readonly chain: ChainSettings,
     keys: ChainKeys,
@@ -93,7 +93,7 @@ export class ChainContracts {
     this.provider.destroy();
   }
 
-  /** Deploys and funds what is missing. What is there stays as it is. @throws CannotStart */
+  /** Deploys and funds missing contracts and accounts, and changes nothing else. @throws CannotStart */
   async prepare({ funderKey, depositWei, executorWei }: Funding): Promise<PreparedChain> {
     await this.requireChain();
     const { entryPoint, accountFactory } = this.chain;
@@ -104,7 +104,7 @@ export class ChainContracts {
       ...this.executors.map(({ address }) => this.topUp(funder, address, executorWei)),
     ]);
     const paymaster = await this.ensurePaymaster(funder);
-    // Without anybody who pays, it is the withdrawal that says who has too little.
+    // Without a funder, the withdrawal itself reports who has too little.
     if (funderKey !== undefined) await this.letOwnerWithdraw(funder);
     const missingWei = depositWei - (await this.depositOf(paymaster));
     if (missingWei > 0n) {
@@ -142,7 +142,7 @@ export class ChainContracts {
     };
   }
 
-  /** Takes from the paymaster's deposit. @returns the hash of the transaction, which is in a block. @throws CannotStart */
+  /** Takes from the paymaster's deposit. @returns the hash of the included transaction. @throws CannotStart */
   async withdraw(wei: bigint, to: string): Promise<string> {
     await this.requireChain();
     const paymaster = await this.findPaymaster();
@@ -245,7 +245,7 @@ export class ChainContracts {
   }
 }
 
-/** Pays. Its transactions may be sent at once: they have consecutive nonces. */
+/** The account that pays. Its transactions may be sent concurrently: they have consecutive nonces. */
 class Funder {
   private readonly wallet: Wallet | undefined;
   private nonce: Promise<number> | undefined;
@@ -270,7 +270,7 @@ class Funder {
   }
 }
 
-/** Sends, and waits for the block. @returns the hash. @throws CannotStart where the sender cannot pay, or sends something else */
+/** Sends, and waits for the block. @returns the hash. @throws CannotStart if the sender cannot pay, or sends something else */
 const sendFrom = async (wallet: Wallet, transaction: TransactionRequest): Promise<string> => {
   try {
     const sent = await wallet.sendTransaction(transaction);

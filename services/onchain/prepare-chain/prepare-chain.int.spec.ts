@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Contract, JsonRpcProvider, Wallet } from 'ethers';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
-import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
-import { chainSettings, type ChainSettings } from '../../../shared/config/settings.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { startLocalChain, type LocalChain } from '../../../shared/local-chain/local-chain-process.ts';
+import { chainSettings, type ChainSettings } from '../../../shared/config/chain-settings.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { chainAdministration, type ChainAdministration, type Preparation } from '../chain-administration.ts';
-import { accountAddress } from '../domain/smart-account.ts';
+import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
 
 const ETHER = 10n ** 18n;
 const SOMEBODY = randomWallet().address;

@@ -1,7 +1,6 @@
-import { entityStream, type EntityEvent } from '../../../schemas/events/entity-events.ts';
+import { entityStream, type EntityEvent } from '../../../schemas/events/onchain/entity-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import {
   admitOperation,
   banEntity,
@@ -9,11 +8,12 @@ import {
   forgetEntity,
   isForgotten,
   setReputation,
-  takeBackOperation,
+  withdrawOperation,
   type Entity,
   type EntityAddress,
-} from '../domain/entity.ts';
-import { transactionFold, type Submission, type Transaction } from '../domain/transaction.ts';
+} from './domain/entity.ts';
+import type { Submission, Transaction } from '../transactions/domain/transaction.ts';
+import { loadTransaction } from '../transactions/load-transaction.ts';
 
 interface Admission {
   transactionId: string;
@@ -22,29 +22,29 @@ interface Admission {
   pendingMax: number;
 }
 
-/** What is known of senders, factories and paymasters that are not ours: decided by one stream of each, in whatever process. */
+/** The reputation of foreign senders, factories and paymasters. One stream for each decides, whatever process asks. */
 export class Entities {
   constructor(private readonly transactor: Transactor) {}
 
-  async of({ chainId, address }: EntityAddress): Promise<Entity> {
+  async load({ chainId, address }: EntityAddress): Promise<Entity> {
     return (await this.transactor.load(entityStream(chainId, address), entityFold)).state;
   }
 
   /**
-   * Counts one more operation of it; another one of the same nonce waits no more.
-   * @returns what it has pending beside this one. @throws Throttled
+   * Counts one more operation of the entity; an operation of the same nonce is not pending any more.
+   * @returns the other pending operations of the entity. @throws Throttled
    */
   async admit(
     entity: EntityAddress,
     { transactionId, sender, nonce, pendingMax }: Admission,
     metadata: EventMetadata,
   ): Promise<Transaction[]> {
-    const { pending } = await this.of(entity);
+    const { pending } = await this.load(entity);
     const loaded = await Promise.all(
-      pending.map(async (one) => {
-        const { state } = await this.transactor.load(transactionStream(one.transactionId), transactionFold);
-        return { ...one, transaction: state };
-      }),
+      pending.map(async (one) => ({
+        ...one,
+        transaction: await loadTransaction(this.transactor, one.transactionId),
+      })),
     );
     const nowMs = this.transactor.clock.now();
     const ended = loaded.filter(({ transaction, ...one }) =>
@@ -61,8 +61,8 @@ export class Entities {
       .flatMap(({ transaction }) => transaction ?? []);
   }
 
-  takeBack(entity: EntityAddress, transactionId: string, metadata: EventMetadata): Promise<void> {
-    return this.change(entity, metadata, (state) => takeBackOperation(state, entity, transactionId));
+  withdraw(entity: EntityAddress, transactionId: string, metadata: EventMetadata): Promise<void> {
+    return this.change(entity, metadata, (state) => withdrawOperation(state, entity, transactionId));
   }
 
   ban(entity: EntityAddress, transactionHash: string, metadata: EventMetadata): Promise<void> {

@@ -1,16 +1,16 @@
+import type { AssignedAccount } from '../../../schemas/events/account/user-events.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import type { VaultKeys } from '../../../shared/key-vault/vault-keys.ts';
-import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { signDigest } from '../../../shared/keys/sign-digest.ts';
-import { ownerDigest, paymasterData, paymasterDigest, userOpHash } from '../domain/operation-hash.ts';
-import type { SmartAccount } from '../domain/smart-account.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { addressOfKey } from '../../../shared/keys/signatures/secp256k1-keys.ts';
+import { signDigest } from '../../../shared/keys/signatures/sign-digest.ts';
+import { ownerDigest, paymasterData, paymasterDigest, userOpHash } from '../operations/domain/operation-hash.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 
 type Paymaster = NonNullable<UserOperation['paymaster']>;
 
 const hexOf = (signature: Buffer): string => `0x${signature.toString('hex')}`;
 
-/** Signs operations with keys of the vault: those of users for their own accounts, that of a paymaster. */
+/** Signs operations with keys of the vault: users' keys for their own accounts, and the paymaster's key. */
 export class OperationSigner {
   /** Multiplying a point takes ten times as long as signing. */
   private readonly addresses = new WeakMap<Buffer, string>();
@@ -18,12 +18,12 @@ export class OperationSigner {
   constructor(private readonly keys: Pick<VaultKeys, 'ownerKey' | 'paymasterKey'>) {}
 
   /**
-   * Signs for the owner of the account that sends it, and for nothing else.
-   * @throws Refusal user_erased; dependency_unavailable where the vault has another key
+   * Signs an operation only with the key of the owner of its account.
+   * @throws Refusal user_erased; dependency_unavailable if the vault has another key
    */
   async sign(
     operation: UserOperation,
-    { address, owner, chainId, entryPoint }: SmartAccount,
+    { address, owner, chainId, entryPoint }: AssignedAccount,
     userId: string,
   ): Promise<{ operation: UserOperation; userOpHash: string }> {
     const key = await this.keys.ownerKey(userId);

@@ -1,12 +1,12 @@
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { callsOf } from '../domain/account-calls.ts';
-import type { Transaction } from '../domain/transaction.ts';
-import { maxCostOf } from '../domain/user-operation.ts';
-import type { Draft } from './operation-drafts.ts';
+import { readAccountCalls } from '../../../shared/chain/identifiers/account-call.ts';
+import type { Transaction } from '../transactions/domain/transaction.ts';
+import { maxCostOf } from '../operations/domain/user-operation.ts';
+import type { Draft } from '../transactions/operation-drafts.ts';
 
 /**
- * The account has to have what it sends, and where it pays for the gas itself also that, beyond what its other unfinished sends
- * may take. Its deposit in the EntryPoint pays for gas only.
+ * Requires that the account has the value that it sends, and the gas if it pays itself, beyond the maximum of its other
+ * unfinished sends. Its deposit in the EntryPoint pays for gas only.
  * @throws Refusal insufficient_funds
  */
 export const requireFunds = ({ state, nonces, operation, valueWei }: Draft): void => {
@@ -26,6 +26,6 @@ export const requireFunds = ({ state, nonces, operation, valueWei }: Draft): voi
 };
 
 const valueOf = ({ submission: { operation } }: Transaction): bigint =>
-  sum((callsOf(operation.callData) ?? []).map(({ value }) => value));
+  sum((readAccountCalls(operation.callData) ?? []).map(({ value }) => value));
 const gasOf = ({ submission: { sponsor, maxCostWei } }: Transaction): bigint => (sponsor ? 0n : BigInt(maxCostWei));
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, wei) => total + wei, 0n);

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../schemas/json.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { ALLOWS_ALL, NOBODY, SendsUnderTest, type Sender, type SendingApp } from './testing/sends-under-test.ethers.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import {
+  ALLOWS_ALL,
+  NOBODY,
+  SendsUnderTest,
+  type Sender,
+  type SendingApp,
+} from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const ETHER = 10n ** 18n;

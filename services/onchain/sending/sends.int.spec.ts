@@ -1,19 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../schemas/json.ts';
-import { noncesStream } from '../../schemas/events/nonce-events.ts';
-import { transactionStream } from '../../schemas/events/transaction-events.ts';
-import { reservationsModel } from '../../shared/read-models/reservations.ts';
-import { Anvil } from '../../shared/testing/anvil.ts';
-import { call, type Answered, type SignedIn } from '../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { burnsGas, passesOn, reverts } from './testing/evm-code.ts';
-import { ALLOWS_ALL, NOBODY, SendsUnderTest, type Sender, type SendingApp } from './testing/sends-under-test.ethers.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { noncesStream } from '../../../schemas/events/onchain/nonce-events.ts';
+import { transactionStream } from '../../../schemas/events/onchain/transaction-events.ts';
+import { reservationsModel } from '../../../shared/read-models/onchain/reservations.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { call, type Answered, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { burnsGas, passesOn, reverts, SAYS_NO } from '../testing/evm-code.ts';
+import {
+  ALLOWS_ALL,
+  NOBODY,
+  SendsUnderTest,
+  type Sender,
+  type SendingApp,
+} from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const GWEI = 10n ** 9n;
-/** `Error("no")` */
-const SAYS_NO = `0x08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`;
 
 const codeOf = ({ status, body }: Answered) => [status, body['code']];
 const keysOf = (answers: readonly Answered[]) => answers.map(({ body }) => BigInt(body['nonce'] as string) >> 64n);

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { sentTransaction, transaction, userOpReceipt } from '../../schemas/http/onchain-routes.ts';
-import type { JsonObject } from '../../schemas/json.ts';
-import { Anvil } from '../../shared/testing/anvil.ts';
-import { eventually } from '../../shared/testing/eventually.ts';
-import { call, type Answered } from '../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { createAccountData } from './domain/account-calls.ts';
-import { reverts } from './testing/evm-code.ts';
-import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from './testing/sends-under-test.ethers.ts';
+import { sentTransaction, transaction, userOpReceipt } from '../../../schemas/http/onchain/onchain-routes.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, type Answered } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { createAccountData } from '../operations/domain/account-calls.ts';
+import { reverts, SAYS_NO } from '../testing/evm-code.ts';
+import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const ETHER = 10n ** 18n;
@@ -18,8 +18,6 @@ const HAPPENS_WITHIN_MS = 20_000;
 const EXPIRED_SECONDS = 700;
 /** Keeps what it was given: SSTORE(0, CALLDATALOAD(0)), SSTORE(1, CALLVALUE), STOP. */
 const KEEPS = '0x6000356000553460015500';
-/** `Error("no")` */
-const SAYS_NO = `0x08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`;
 
 describe('a transaction that was sent', () => {
   let sends: SendsUnderTest;

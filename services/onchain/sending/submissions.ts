@@ -1,32 +1,32 @@
+import type { AssignedAccount } from '../../../schemas/events/account/user-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
+import { transactionStream } from '../../../schemas/events/onchain/transaction-events.ts';
+import type { SentTransaction } from '../../../schemas/http/onchain/onchain-routes.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
-import type { SmartAccount } from '../domain/smart-account.ts';
-import { submit, transactionFold, type Transaction } from '../domain/transaction.ts';
-import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
+import { submit, transactionFold, type Transaction } from '../transactions/domain/transaction.ts';
+import { maxCostOf, storedOperation, type UserOperation } from '../operations/domain/user-operation.ts';
 import type { OperationSigner } from './operation-signer.ts';
-import type { ChainNow } from './served-chains.ts';
-import type { Sponsor, Sponsors } from './sponsors.ts';
+import type { ChainNow } from '../served-chains/served-chains.ts';
+import type { Sponsor, Sponsors } from '../sponsorship/sponsors.ts';
 
 /**
- * How long the paymaster's signature counts, from the later of our clock and the time of the head: what is sent here is bundled
- * within that; what is signed over `/rpc` may never be sent, and reserves what it may cost.
+ * How long the paymaster's signature is valid, from the later of our clock and the time of the head. A send is bundled within
+ * that time. An operation signed over `/rpc` may never be sent, and meanwhile its maximum cost stays reserved.
  */
 export const SIGNED_FOR_SECONDS = { send: 600, rpc: 120 } as const;
 
-/** An operation that is to be signed and submitted for a user. */
+/** An operation to sign and submit for a user. */
 export interface ToSubmit {
   transactionId: string;
   userId: string;
-  /** Of the app whose session sends it. */
+  /** The app of the sending session. */
   appId: string;
-  account: SmartAccount;
-  /** With its nonce and limits. */
+  account: AssignedAccount;
+  /** Complete with nonce and limits. */
   operation: UserOperation;
-  /** Who pays; `undefined` where the account does. */
+  /** The paying app; `undefined` if the account pays. */
   sponsor: Sponsor | undefined;
   now: ChainNow;
   /** The transaction whose nonce it takes. */
@@ -38,7 +38,7 @@ export interface Submitted {
   position: Position;
 }
 
-/** Signs operations for users, and stores them: from then on they are carried out. */
+/** Signs operations for users and stores them. Stored operations are carried out. */
 export class Submissions {
   constructor(
     private readonly transactor: Transactor,
@@ -51,7 +51,7 @@ export class Submissions {
     return state && { transaction: state, position };
   }
 
-  /** Nobody has seen the signature before it is stored. @throws Refusal sponsorship_refused, user_erased */
+  /** Signs and stores an operation; nobody sees the signature before it is stored. @throws Refusal sponsorship_refused, user_erased */
   async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
     const { transactionId, userId, appId, account, sponsor, now, replaces } = toSubmit;
     const { chainId, address: sender, entryPoint } = account;
@@ -101,11 +101,11 @@ export class Submissions {
   }
 }
 
-/** Returns until when a signature of the paymaster that is made now counts, in Unix seconds. */
+/** Returns until when a paymaster's signature made now is valid, in Unix seconds. */
 export const signedUntil = (clock: Pick<Clock, 'now'>, head: ChainNow['head'], seconds: number): number =>
   Math.max(Math.floor(clock.now() / 1_000), head.timestamp) + seconds;
 
-/** What is answered of a transaction that was accepted. */
+/** Returns the answer for an accepted transaction. */
 export const sentTransactionOf = ({ submission, submittedAt }: Transaction): SentTransaction => ({
   id: submission.transactionId,
   userOpHash: submission.userOpHash,

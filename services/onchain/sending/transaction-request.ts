@@ -1,7 +1,7 @@
-import type { TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
-import { readAddress } from '../../../shared/chain/address.ts';
+import type { TransactionRequest } from '../../../schemas/http/onchain/onchain-routes.ts';
+import { readAddress } from '../../../shared/chain/identifiers/address.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
-import type { AccountCall } from '../domain/account-calls.ts';
+import type { AccountCall } from '../../../shared/chain/identifiers/account-call.ts';
 
 /** @throws Refusal validation_failed */
 export const readCall = ({ transactionReq }: TransactionRequest): AccountCall & { tip: bigint | undefined } => {

@@ -1,24 +1,24 @@
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { inTime } from '../../../shared/primitives/in-time.ts';
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { inTime } from '../../../shared/primitives/waiting/in-time.ts';
+import { TtlCache } from '../../../shared/primitives/ttl-cache.ts';
+import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { PreparedChain } from '../domain/prepared-chain.ts';
+import type { PreparedChain } from '../prepare-chain/domain/prepared-chain.ts';
 import type { ServedChain } from './served-chains.ts';
 
-/** However many ask, each chain is asked no more often than this. */
+/** Each chain is asked at most this often, however many callers there are. */
 const KEPT_MS = 5_000;
-/** A send does not wait for it any longer. */
+/** A send waits no longer than this for the answer. */
 const TOLD_WITHIN_MS = 500;
 const CHAINS_MAX = 1_000;
 /** Less gas than any bundle takes. */
 const BUNDLE_GAS = 100_000n;
 
-/** What a chain says of those who pay for operations. */
+/** The balances of the accounts that pay for operations on a chain. */
 export interface ChainCondition {
-  /** `undefined` without a paymaster. */
+  /** `undefined` if there is no paymaster. */
   depositWei: bigint | undefined;
-  /** Whether one of the executors can pay for a bundle, or there are none to pay. */
+  /** Whether an executor can pay for a bundle; also true if there are no executors. */
   hasGas: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Payers {
   executors: readonly string[];
 }
 
-/** Who pays for operations on a chain. Whoever else bundles does that with executors of its own. */
+/** The accounts that pay for operations on a chain. An external bundler has executors of its own. */
 export const payersOf = (
   { paymaster, bundlerUrls = [] }: Pick<ChainSettings, 'paymaster' | 'bundlerUrls'>,
   prepared: PreparedChain | undefined,
@@ -36,22 +36,22 @@ export const payersOf = (
   executors: bundlerUrls.length === 0 ? (prepared?.executors ?? []) : [],
 });
 
-/** How chains are, as they were at most 5 s ago. */
+/** The conditions of the chains, at most 5 s old. */
 export class ChainConditions {
-  private readonly kept: KeptValues<Promise<ChainCondition>>;
+  private readonly kept: TtlCache<Promise<ChainCondition>>;
 
   constructor(private readonly clock: Pick<Clock, 'elapsed'>) {
-    this.kept = new KeptValues(clock, { max: CHAINS_MAX, keptMs: KEPT_MS });
+    this.kept = new TtlCache(clock, { max: CHAINS_MAX, ttlMs: KEPT_MS });
   }
 
-  /** Returns `undefined` while the chain does not answer in time. */
+  /** Returns `undefined` if the chain does not answer in time. */
   of(chain: ServedChain, payers: Payers, withinMs: number): Promise<ChainCondition | undefined> {
     const key = JSON.stringify([chain.settings.chainId, payers]);
     return inTime(() => this.kept.get(key) ?? this.ask(key, chain, payers), withinMs);
   }
 
   /**
-   * What is sent while nobody can pay for a bundle would only wait.
+   * An operation that is sent while no executor can pay for a bundle would only wait.
    * @throws Refusal dependency_unavailable while no executor has gas, and until the chain is prepared
    */
   async requireGas(chain: ServedChain): Promise<void> {
@@ -64,7 +64,7 @@ export class ChainConditions {
 
   private ask(key: string, chain: ServedChain, payers: Payers): Promise<ChainCondition> {
     const asked = conditionOf(chain, payers);
-    // Also where there is no answer: the next one who asks is told so without asking again.
+    // A missing answer is kept, too: the next caller is told so without asking the chain again.
     this.kept.set(key, asked, this.clock.elapsed());
     return asked;
   }

@@ -1,25 +1,27 @@
 import { LRUCache } from 'lru-cache';
-import { refuseUsedUp, type RateLimits } from '../../../shared/edge/rate-limits.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
+import { refuseUsedUp, type RateLimits } from '../../../shared/edge/limits/rate-limits.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import { QuerySlots } from '../../../shared/read-store/query-slots.ts';
-import { readExecution } from './execution-probe.ts';
-import { CALL_GAS_MAX, GasEstimator, type Simulations } from './gas-estimator.ts';
-import type { Simulation, SimulationRequest } from './operations-chain.ts';
+import { readExecution } from '../gas/execution-probe.ts';
+import { CALL_GAS_MAX, GasEstimator, type Simulations } from '../gas/gas-estimator.ts';
+import type { Simulation, SimulationRequest } from '../chain/operations-chain.ts';
 import type { ServedChain } from './served-chains.ts';
+import { atMost } from '../../../shared/primitives/at-most.ts';
 
-/** Requests of estimates that a node has at a time. Sends have four of their own, and so are answered in between. */
+/** How many requests of estimates a node has at a time. Sends have four of their own, so estimates do not hold them up. */
 const AT_A_TIME = 4;
-/** How much gas each of these may simulate in a millisecond. */
+/** How much gas each of these requests may simulate per millisecond. */
 const GAS_PER_MS = 100_000;
 /**
- * A request of more gas than this is long: a node may work on it for a tenth of a second, and some nodes make no block meanwhile. That one
- * is long shows afterwards only: so callers who had one lately, or are not known yet, wait for the one place that there is for long ones.
+ * A request of more gas than this is long: a node may work on it for a tenth of a second, and some nodes make no block meanwhile.
+ * Only afterwards it is known that a request was long. So callers that had a long one lately, and new callers, wait for the
+ * single slot for long requests.
  */
 const LONG_GAS = 4_000_000;
 const LONG_CALLER_MS = 60_000;
 const CALLERS_MAX = 10_000;
-/** How long a node rests after a long request, in times of its work. */
+/** The pause of a node after a long request, as a multiple of the time that the request took. */
 const REST = 0.5;
 const ANSWERED_WITHIN_MS = 10_000;
 
@@ -31,20 +33,20 @@ interface Places {
 export interface EstimateAsker {
   /** A user, or an app itself. */
   caller: string;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller does not wait for the answer any more. */
   ended: AbortSignal;
 }
 
-/** Simulates operations for callers, each of whom may have so much gas simulated (`simulatedGas` of `RATE_LIMITS`). */
+/** Simulates operations for callers, with a limit of simulated gas per caller (`simulatedGas` of `RATE_LIMITS`). */
 export class CountedSimulations {
   /** By chain id. */
   private readonly places = new Map<number, Places>();
   /** Whether callers had a long request lately. */
-  private readonly areLong = new LRUCache<string, boolean>({ max: CALLERS_MAX });
+  private readonly areLong = new LRUCache<string, boolean>(atMost(CALLERS_MAX));
 
   constructor(private readonly limits: Pick<RateLimits, 'count' | 'peek'>) {}
 
-  /** For an estimate that is all that its caller wants: callers take turns, and sends go first. */
+  /** Simulates for a request that is only an estimate: callers take turns, and sends go first. */
   estimatorOf(chain: ServedChain, { caller, ended }: EstimateAsker): GasEstimator {
     const { short, long } = this.placesOf(chain.settings.chainId);
     const tooLong = 'many estimates are asked for at this chain: ask again';
@@ -52,7 +54,7 @@ export class CountedSimulations {
     return this.estimator(chain, (requests) => {
       const { promise, resolve, reject } = Promise.withResolvers<Simulation[]>();
       const together = (all: readonly SimulationRequest[]) => chain.operations.simulate(all);
-      // A node works on everything that it has at once.
+      // A node works on all of its requests at the same time.
       const oneByOne = async (all: readonly SimulationRequest[]) => {
         const simulations: Simulation[] = [];
         for (const request of all) {
@@ -69,7 +71,7 @@ export class CountedSimulations {
         const { simulations, gas } = await this.counted(chain, asked, isShort ? together : oneByOne);
         this.noteGas(caller, gas);
         resolve(simulations);
-        // The next one waits for as long as the node is to be free for sends, although nobody waits for this one any more.
+        // The next request waits until the pause for sends is over, even if this request's caller has gone.
         const restMs = isShort ? Infinity : REST * (performance.now() - from);
         await pause(Math.min(gas / GAS_PER_MS, restMs));
       };
@@ -89,12 +91,12 @@ export class CountedSimulations {
     else if (!this.areLong.has(caller)) this.areLong.set(caller, false);
   }
 
-  /** For an estimate that a send needs. */
+  /** Simulates for the estimate of a send. */
   estimatorOfSend(chain: ServedChain, caller: string): GasEstimator {
     return this.estimator(chain, (requests) => this.ofSend(chain, caller, requests));
   }
 
-  /** Simulates what is sent, or signed by the paymaster: it does not wait behind estimates. In the order asked for. */
+  /** Simulates operations that are sent or that the paymaster signs, in this order: they do not wait behind estimates. */
   async ofSend(chain: ServedChain, caller: string, requests: readonly SimulationRequest[]): Promise<Simulation[]> {
     return (await this.counted(chain, { caller, requests }, (all) => chain.simulations.ask(all))).simulations;
   }
@@ -103,7 +105,7 @@ export class CountedSimulations {
     return new GasEstimator(chain.operations, { ask });
   }
 
-  /** @throws Refusal rate_limited once a caller has used up what it may have simulated */
+  /** @throws Refusal rate_limited once the caller has used up its limit */
   private async counted(
     chain: ServedChain,
     { caller, requests }: { caller: string; requests: readonly SimulationRequest[] },
@@ -117,7 +119,7 @@ export class CountedSimulations {
   }
 }
 
-/** What a node has executed. A call that does not say what it used counts as the largest of those that do. */
+/** The gas that a node has executed. A call whose gas is unknown counts as the largest whose gas is known. */
 const gasOf = (
   requests: readonly SimulationRequest[],
   simulations: readonly Simulation[],

@@ -1,36 +1,41 @@
-import { onchainStream } from '../../../schemas/events/onchain-events.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { onchainStream } from '../../../schemas/events/onchain/onchain-events.ts';
+import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import type { ForkRules } from '../domain/fork-rules.ts';
-import { fullBundleOf, preVerificationGas } from '../domain/pre-verification-gas.ts';
-import { preparedChainFold, type PreparedChain } from '../domain/prepared-chain.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import { GasEstimator, type Simulations } from './gas-estimator.ts';
-import { GatheredRequests } from './gathered-requests.ts';
-import { highestTip, type AccountState, type OperationsBlock, type OperationsChain } from './operations-chain.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { TtlCache } from '../../../shared/primitives/ttl-cache.ts';
+import type { ForkRules } from '../operations/domain/fork-rules.ts';
+import { fullBundleOf, preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
+import { preparedChainFold, type PreparedChain } from '../prepare-chain/domain/prepared-chain.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
+import { GasEstimator, type Simulations } from '../gas/gas-estimator.ts';
+import { RequestBatcher } from '../chain/request-batcher.ts';
+import {
+  highestTip,
+  type AccountState,
+  type OperationsBlock,
+  type OperationsChain,
+} from '../chain/operations-chain.ts';
 
-/** How long an answer on the head, and the tip that a node suggests, is used. */
+/** How long the head and the node's suggested tip are reused. */
 const HEAD_KEPT_MS = 250;
-/** Of one request, to which each brings the code of EntryPointSimulations: they are a megabyte. */
+/** In one request. Each contains the code of EntryPointSimulations; together they are a megabyte. */
 const SIMULATIONS_MAX = 24;
-/** Three calls each, of which nodes take a hundred in one request. */
+/** Each takes three calls, and nodes take a hundred calls in one request. */
 const ACCOUNTS_MAX = 33;
-/** Two calls each. */
+/** Each takes two calls. */
 const IMPLEMENTATIONS_MAX = 50;
 const GWEI = 10n ** 9n;
-/** Of a suggested tip: nobody's money is spent on a node's whim. */
+/** The largest tip that is believed of a node: a node must not decide how much is spent. */
 export const SUGGESTED_TIP_MAX = 3n * GWEI;
 const DATA_FEE_MARGIN_PERCENT = 125n;
-/** Wei a gas, where the settings name none. */
+/** Wei per gas, if the settings have no cap. */
 const FEE_CAP = 500n * GWEI;
 
 export interface ChainNow {
   head: OperationsBlock;
-  /** As the node suggests it. */
+  /** The node's suggestion. */
   tip: bigint;
-  /** What recent blocks were paid, if that is more: whoever offers more gains, or loses, what nobody asked for. */
+  /** The larger of the suggestion and the tip of recent blocks. No sender has a reason to offer more. */
   tipMax: bigint;
   rules: ForkRules;
 }
@@ -38,22 +43,22 @@ export interface ChainNow {
 /** A chain on which operations are sent. */
 export class ServedChain {
   readonly estimator: GasEstimator;
-  /** Of many who ask at once, in few requests. */
+  /** Joins the questions of many callers into few requests. */
   readonly simulations: Simulations;
-  readonly accounts: GatheredRequests<string, AccountState>;
-  readonly implementations: GatheredRequests<string, string | undefined>;
-  private readonly newest: KeptValues<Promise<ChainNow>>;
+  readonly accounts: RequestBatcher<string, AccountState>;
+  readonly implementations: RequestBatcher<string, string | undefined>;
+  private readonly newest: TtlCache<Promise<ChainNow>>;
 
   constructor(
     readonly settings: ChainSettings,
     readonly operations: OperationsChain,
     private readonly transactor: Transactor,
   ) {
-    this.simulations = new GatheredRequests((all) => operations.simulate(all), SIMULATIONS_MAX);
-    this.accounts = new GatheredRequests((all) => operations.accounts(all), ACCOUNTS_MAX);
-    this.implementations = new GatheredRequests((all) => operations.implementations(all), IMPLEMENTATIONS_MAX);
+    this.simulations = new RequestBatcher((all) => operations.simulate(all), SIMULATIONS_MAX);
+    this.accounts = new RequestBatcher((all) => operations.accounts(all), ACCOUNTS_MAX);
+    this.implementations = new RequestBatcher((all) => operations.implementations(all), IMPLEMENTATIONS_MAX);
     this.estimator = new GasEstimator(operations, this.simulations);
-    this.newest = new KeptValues(transactor.clock, { max: 1, keptMs: HEAD_KEPT_MS });
+    this.newest = new TtlCache(transactor.clock, { max: 1, ttlMs: HEAD_KEPT_MS });
   }
 
   get feeCap(): bigint {
@@ -61,7 +66,7 @@ export class ServedChain {
     return feeCap === undefined ? FEE_CAP : BigInt(feeCap);
   }
 
-  /** As it was at most some hundred milliseconds ago. @throws ChainUnavailable */
+  /** At most `HEAD_KEPT_MS` old. @throws ChainUnavailable */
   now(): Promise<ChainNow> {
     const kept = this.newest.get('');
     return kept ?? this.askAnew();
@@ -78,7 +83,7 @@ export class ServedChain {
   }
 
   /**
-   * Returns the gas with which an operation pays what a rollup takes for its data, at the price that it pays a gas now; 0 on any
+   * Returns the gas that pays a rollup's fee for the data of an operation, at the gas price that the operation pays now; 0 on any
    * other chain. @throws ChainUnavailable
    */
   async dataFeeGas(operation: UserOperation): Promise<bigint> {
@@ -92,15 +97,15 @@ export class ServedChain {
   }
 
   /**
-   * `preVerificationGas`, and more than the fee for data is now: until the operation is sent it may rise.
-   * @param known what `dataFeeGas` has answered for the operation. @throws ChainUnavailable
+   * Returns `preVerificationGas` with a margin on the fee for data, because the fee may rise until the operation is sent.
+   * @param known the answer of `dataFeeGas` for the operation, if the caller has it. @throws ChainUnavailable
    */
   async preVerificationGas(operation: UserOperation, known?: bigint): Promise<bigint> {
     const [{ rules }, dataFeeGas] = await Promise.all([this.now(), known ?? this.dataFeeGas(operation)]);
     return preVerificationGas(operation, rules) + (dataFeeGas * DATA_FEE_MARGIN_PERCENT) / 100n;
   }
 
-  /** Returns what operations are sent with. @throws Refusal dependency_unavailable until the chain is prepared */
+  /** Returns the contracts that operations use. @throws Refusal dependency_unavailable until the chain is prepared */
   async preparation(): Promise<PreparedChain> {
     const { chainId, paymaster } = this.settings;
     const { state } = await this.transactor.load(onchainStream(chainId), preparedChainFold);
@@ -128,9 +133,5 @@ export class ServedChains {
     const chain = this.all.get(chainId);
     if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not served here`);
     return chain;
-  }
-
-  close(): void {
-    for (const { operations } of this.all.values()) operations.close();
   }
 }

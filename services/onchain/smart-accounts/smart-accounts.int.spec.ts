@@ -1,18 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Session } from '../../schemas/http/account-routes.ts';
-import { noncesStream } from '../../schemas/events/nonce-events.ts';
-import { transactionStream } from '../../schemas/events/transaction-events.ts';
-import { eventExamples } from '../../schemas/examples/event-examples.ts';
-import type { UserEntity } from '../../schemas/http/user-entity.ts';
-import { MemoryChain } from '../../shared/chain/chain-reader.memory.ts';
-import { anEvent } from '../../shared/testing/event-builder.ts';
-import { JsonRpcNode } from '../../shared/testing/json-rpc-node.ts';
-import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
-import { projectStored } from '../../shared/testing/project.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { walletIdentity } from './domain/identity.ts';
+import type { Session } from '../../../schemas/http/account/account-routes.ts';
+import { noncesStream } from '../../../schemas/events/onchain/nonce-events.ts';
+import { transactionStream } from '../../../schemas/events/onchain/transaction-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { UserEntity } from '../../../schemas/http/account/user-entity.ts';
+import { MemoryChain } from '../../../shared/testing/chain/chain-reader.memory.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { JsonRpcNode } from '../../../shared/testing/chain/json-rpc-node.ts';
+import { problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
+import { projectStored } from '../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { walletIdentity } from '../../account/users/domain/identity.ts';
 import { accountAddress } from './domain/smart-account.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
+import {
+  chainsOf,
+  startAccountUnderTest,
+  type AccountUnderTest,
+} from '../../account/testing/account-under-test.ethers.ts';
+import { bearer } from '../../account/testing/sessions.ts';
 
 const folder = temporaryFolder();
 const FACTORY = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';
@@ -32,7 +37,6 @@ describe('the smart accounts of a user', () => {
     await node.stop();
   });
 
-  const bearer = ({ accessToken }: Session) => ({ authorization: `Bearer ${accessToken}` });
   const assigned = async (userId: string) =>
     (await account.foundation.eventStore.read(`user-${userId}`))
       .filter(({ type }) => type === 'SmartAccountAssigned')

@@ -1,8 +1,9 @@
-import type { ChainSettings } from '../../../shared/config/settings.ts';
+import type { AssignedAccount } from '../../../schemas/events/account/user-events.ts';
+import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import type { VaultKeys } from '../../../shared/key-vault/vault-keys.ts';
-import { accountAddress, type AccountChain, type SmartAccount } from '../domain/smart-account.ts';
+import { accountAddress, type AccountChain } from './domain/smart-account.ts';
 
-/** Which smart accounts users have on the chains of this service. It asks no chain. */
+/** Assigns smart accounts to users on the chains of this service, without asking a chain. */
 export class SmartAccounts {
   private readonly chains: readonly AccountChain[];
 
@@ -13,8 +14,8 @@ export class SmartAccounts {
     this.chains = chains.map(({ chainId, entryPoint, accountFactory: factory }) => ({ chainId, entryPoint, factory }));
   }
 
-  /** Returns the accounts of a user on those chains where the user has none yet. @throws Refusal user_erased */
-  async missing(userId: string, known: readonly SmartAccount[]): Promise<SmartAccount[]> {
+  /** Returns the accounts of a user on the chains on which the user has none yet. @throws Refusal user_erased */
+  async missing(userId: string, known: readonly AssignedAccount[]): Promise<AssignedAccount[]> {
     const chains = this.chains.filter(({ chainId }) => !known.some((account) => account.chainId === chainId));
     if (chains.length === 0) return [];
     const owner = known[0]?.owner ?? (await this.keys.ownerOf(userId));

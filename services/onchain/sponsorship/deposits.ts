@@ -1,9 +1,9 @@
-import { keptOrAsked, KeptValues } from '../../../shared/primitives/kept-values.ts';
+import { getOrLoad, TtlCache } from '../../../shared/primitives/ttl-cache.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
-import { askChain } from './operation-drafts.ts';
+import { askChain } from '../chain/ask-chain.ts';
 import { reservedWeiOn } from './reserved-wei.ts';
-import type { ServedChain } from './served-chains.ts';
+import type { ServedChain } from '../served-chains/served-chains.ts';
 import type { Sponsorships } from './sponsorships.ts';
 
 const KEPT_MS = 500;
@@ -12,23 +12,23 @@ const CHAINS_MAX = 1_000;
 interface Looked {
   wei: bigint;
   reservedWei: bigint;
-  /** What had been reserved here when it was looked at. */
+  /** The sum of this process's reservations when the deposit was read. */
   mark: bigint;
 }
 
-/** What the paymaster of a chain has, and how much of it is reserved by everybody. */
+/** The deposit of a chain's paymaster, and how much of it is reserved by all processes. */
 export class Deposits {
-  private readonly kept: KeptValues<Promise<Looked>>;
+  private readonly kept: TtlCache<Promise<Looked>>;
 
   constructor(
     private readonly readStore: Pick<ReadStore, 'find'>,
     private readonly sponsorships: Pick<Sponsorships, 'reservedSoFar'>,
-    clock: ConstructorParameters<typeof KeptValues>[0],
+    clock: ConstructorParameters<typeof TtlCache>[0],
   ) {
-    this.kept = new KeptValues(clock, { max: CHAINS_MAX, keptMs: KEPT_MS });
+    this.kept = new TtlCache(clock, { max: CHAINS_MAX, ttlMs: KEPT_MS });
   }
 
-  /** Half a second old at most, but for what was reserved here. */
+  /** At most half a second old, apart from this process's reservations, which are current. */
   async of(chain: ServedChain, paymaster: string): Promise<{ wei: bigint; reservedWei: bigint }> {
     const { chainId } = chain.settings;
     const { wei, reservedWei, mark } = await this.look(chain, paymaster);
@@ -37,14 +37,14 @@ export class Deposits {
 
   private look(chain: ServedChain, paymaster: string): Promise<Looked> {
     const key = `${String(chain.settings.chainId)}/${paymaster}`;
-    return keptOrAsked(this.kept, key, () => this.ask(chain, paymaster));
+    return getOrLoad(this.kept, key, () => this.ask(chain, paymaster));
   }
 
   private async ask(chain: ServedChain, paymaster: string): Promise<Looked> {
     const { chainId } = chain.settings;
     const mark = this.sponsorships.reservedSoFar(chainId);
     const [[account], reservedWei] = await Promise.all([
-      askChain(chain, () => chain.operations.accounts([paymaster])),
+      askChain(chainId, () => chain.operations.accounts([paymaster])),
       reservedWeiOn(this.readStore, chainId),
     ]);
     if (!account) throw unavailable('the chain did not tell the deposit of the paymaster', undefined);

@@ -1,11 +1,11 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { DomainEvent, Fold } from '../../../shared/event-store/folded-streams.ts';
-import type { Transacted, Transactor } from '../../../shared/event-store/transact.ts';
+import type { DomainEvent, Fold } from '../../../shared/event-store/transactions/folded-streams.ts';
+import type { Transacted, Transactor } from '../../../shared/event-store/transactions/transact.ts';
 
-/** Of one append, which EventStoreDB takes up to 1 MiB of. */
+/** In one append. EventStoreDB takes up to 1 MiB. */
 const DECISIONS_MAX = 500;
 
-/** @param before what the stream said before the decisions that share the append */
+/** @param before the state of the stream before the decisions that share the append */
 type Decide<State, Event> = (state: State, before: State) => readonly Event[];
 
 interface Waiting<State, Event> {
@@ -15,23 +15,23 @@ interface Waiting<State, Event> {
 }
 
 /**
- * Decisions on streams that many requests want to append to. What arrives while an append to its stream is under way is
- * decided together, in order, and stored by one append; each gets its own answer or refusal.
+ * Decides on streams to which many requests append. Decisions that arrive while an append to their stream is under way are
+ * made together, in order, and stored by one append. Each caller gets its own answer or refusal.
  */
 export class GatheredDecisions<State, Event extends DomainEvent> {
-  /** By stream, while it is worked on. */
+  /** By stream, while an append is under way. */
   private readonly waiting = new Map<string, Waiting<State, Event>[]>();
 
   constructor(
     private readonly transactor: Transactor,
-    /** It does not need the ids of events: those of one append have none yet when the next is decided on. */
+    /** Must not use ids of events: events of the same append have none yet. */
     private readonly fold: Fold<State, Event>,
     private readonly metadata: () => EventMetadata,
     /** Called after each append, before anything else is decided on its stream. */
     private readonly onStored: (transacted: Transacted<State>) => void,
   ) {}
 
-  /** Resolves once what was decided is stored. @throws what `decide` throws, and what Transactor.transact does */
+  /** Resolves once the decision is stored. @throws the errors of `decide` and of Transactor.transact */
   decide(stream: string, decide: Decide<State, Event>): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const mine = { decide, resolve: () => resolve(undefined), reject };

@@ -1,14 +1,14 @@
-import { reservationsModel } from '../../../shared/read-models/reservations.ts';
+import { reservationsModel } from '../../../shared/read-models/onchain/reservations.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const RESERVATIONS_AT_ONCE = 1_000;
 
 const { reservation } = reservationsModel.collections;
 
-/** Returns what is reserved of the deposit on a chain, by whichever app and day. */
+/** Returns how much of the deposit on a chain is reserved, by all apps and days. */
 export const reservedWeiOn = async (readStore: Pick<ReadStore, 'find'>, chainId: number): Promise<bigint> => {
   let total = 0n;
-  // By id, so that none is left out when those before it are settled meanwhile.
+  // Ordered by id, so that settling earlier reservations meanwhile leaves none out.
   for (let after = ''; ;) {
     const found = await readStore.find(reservation.name, {
       filter: { chainId, state: 'reserved', id: { gt: after } },

@@ -1,17 +1,17 @@
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import type { AccountCall } from '../domain/account-calls.ts';
-import type { App } from '../domain/app.ts';
-import { reserve, sponsorshipFold, type SignatureToReserve } from '../domain/sponsorship.ts';
-import { refusedBy, ruleAgainstCalls, ruleAgainstCost } from '../domain/sponsorship-policy.ts';
-import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
-import type { Apps } from './apps.ts';
+import type { SponsorshipPolicy } from '../../../schemas/events/account/app-events.ts';
+import { sponsorshipStream } from '../../../schemas/events/onchain/sponsorship-events.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import type { AccountCall } from '../../../shared/chain/identifiers/account-call.ts';
+import type { App } from '../../../shared/auth/app.ts';
+import { reserve, sponsorshipFold, type SignatureToReserve } from './domain/sponsorship.ts';
+import { refusedBy, ruleAgainstCalls, ruleAgainstCost } from '../sponsorship-policy/domain/sponsorship-policy.ts';
+import { maxCostOf, type UserOperation } from '../operations/domain/user-operation.ts';
+import type { Apps } from '../../../shared/auth/apps.ts';
 import type { Deposits } from './deposits.ts';
-import type { ServedChain } from './served-chains.ts';
+import type { ServedChain } from '../served-chains/served-chains.ts';
 import { utcDay, type Sponsorships } from './sponsorships.ts';
 
-/** An app that pays for an operation, as its policy says. */
+/** An app that pays for an operation, with its policy. */
 export interface Sponsor {
   app: App;
   policy: SponsorshipPolicy;
@@ -21,7 +21,7 @@ export interface Sponsor {
 
 const NOT_SIGNED = { transactionId: '', userOpHash: '', validUntilMs: 0, headBlock: 0 };
 
-/** Finds who pays for operations, and reserves what that may cost. */
+/** Finds the app that pays for an operation, and reserves the maximum cost. */
 export class Sponsors {
   constructor(
     private readonly apps: Apps,
@@ -31,14 +31,14 @@ export class Sponsors {
   ) {}
 
   /**
-   * Returns the app of a key, else that of the session. @throws Refusal api_key_unknown, app_revoked
+   * Returns the app of a key, or else the app of the session. @throws Refusal api_key_unknown, app_revoked
    */
   payingApp(appApiKey: string | undefined, sessionAppId: string): Promise<App> {
     return appApiKey === undefined ? this.apps.liveById(sessionAppId) : this.apps.live(appApiKey);
   }
 
   /**
-   * A session of somebody else's app sends only what that app pays for. @param payingAppId `undefined`: nobody pays
+   * A session of an untrusted app sends only operations for which that app pays. @param payingAppId `undefined`: no app pays
    * @throws Refusal forbidden
    */
   async requireMaySend(sessionAppId: string, payingAppId: string | undefined): Promise<void> {
@@ -46,7 +46,7 @@ export class Sponsors {
   }
 
   /**
-   * Applies the rules that need no estimate. @param calls `undefined` of an operation that is not looked into
+   * Applies the rules that need no estimate. @param calls `undefined` for an operation whose calls are not known
    * @throws Refusal sponsorship_refused, and dependency_unavailable until the chain is prepared
    */
   async sponsorOf(
@@ -64,7 +64,7 @@ export class Sponsors {
     return { app, policy, chain, paymaster };
   }
 
-  /** Applies the other rules, and reserves nothing. @throws Refusal sponsorship_refused */
+  /** Applies the remaining rules without reserving. @throws Refusal sponsorship_refused */
   async requireAllowed(
     sponsor: Sponsor,
     { chainId, userId, operation }: { chainId: number; userId: string; operation: UserOperation },
@@ -84,7 +84,7 @@ export class Sponsors {
     );
   }
 
-  /** Reserves what a signature may cost, before anybody is given it. @throws Refusal sponsorship_refused */
+  /** Reserves the maximum cost of a signature, before anybody gets it. @throws Refusal sponsorship_refused */
   async reserve(sponsor: Sponsor, signature: SignatureToReserve): Promise<void> {
     const { app, policy, chain, paymaster } = sponsor;
     this.requireCost(sponsor, signature.maxCostWei);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import { SqliteEventStore } from '../../../shared/event-store/embedded/event-store.sqlite.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import { MemoryEventStore } from '../../../shared/testing/engines/event-store.memory.ts';
+import { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
-import type { SignatureToReserve } from '../domain/sponsorship.ts';
+import type { SignatureToReserve } from './domain/sponsorship.ts';
 import { Sponsorships, type ReservationRequest } from './sponsorships.ts';
 
 const TODAY = 'sponsorship-app_1-2026-01-02';

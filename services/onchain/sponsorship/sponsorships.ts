@@ -1,9 +1,9 @@
-import { sponsorshipStream, type SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import { systemMetadata } from '../../../shared/event-store/own-metadata.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import { idOfOperation, transactionFold } from '../domain/transaction.ts';
+import { sponsorshipStream, type SponsorshipEvent } from '../../../schemas/events/onchain/sponsorship-events.ts';
+import { systemMetadata } from '../../../shared/event-store/transactions/own-metadata.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import { TtlCache } from '../../../shared/primitives/ttl-cache.ts';
+import { idOfOperation } from '../transactions/domain/transaction.ts';
+import { loadTransaction } from '../transactions/load-transaction.ts';
 import {
   heldBy,
   isReserved,
@@ -19,7 +19,7 @@ import {
   type SponsoredInclusion,
   type Sponsorship,
   type SponsorshipLimits,
-} from '../domain/sponsorship.ts';
+} from './domain/sponsorship.ts';
 import { GatheredDecisions } from './gathered-decisions.ts';
 
 const DAY_MS = 86_400_000;
@@ -33,11 +33,11 @@ export interface ReservationRequest extends Pick<SponsorshipLimits, 'policy' | '
   entryPoint: string;
 }
 
-/** Keeps the accounts of what the paymaster may have to pay, and has paid, in the streams of each app and UTC day. */
+/** Keeps account of the paymaster's possible and actual costs, in one stream for each app and UTC day. */
 export class Sponsorships {
   private readonly decisions: GatheredDecisions<Sponsorship, SponsorshipEvent>;
   /** Streams of former days in which nothing is reserved. */
-  private readonly over: KeptValues<true>;
+  private readonly over: TtlCache<true>;
   /** By chain, what was reserved here since the start, whatever became of it. */
   private readonly reservedHere = new Map<number, bigint>();
 
@@ -48,14 +48,14 @@ export class Sponsorships {
       for (const chainId of Object.keys(state.chains).map(Number))
         this.count(chainId, moreReserved(before, state, chainId));
     });
-    this.over = new KeptValues(clock, { max: APPS_MAX, keptMs: DAY_MS });
+    this.over = new TtlCache(clock, { max: APPS_MAX, ttlMs: DAY_MS });
   }
 
   /**
-   * Reserves what a signature of the paymaster may cost, before it is given to anybody. The same signature again reserves nothing
-   * more, and another of its slot only what it may cost more.
-   * @returns the stream that the signature belongs to: that of today, or of the day before if its slot is reserved there
-   * @param request its `deposit` as it is now: the caller waits for nothing between reading it and this call
+   * Reserves the maximum cost of a paymaster's signature, before anybody gets the signature. The same signature again reserves
+   * nothing; another one of its slot reserves only the difference.
+   * @returns the stream of the signature: today's, or yesterday's if its slot is reserved there
+   * @param request with the current `deposit`: the caller awaits nothing between reading it and this call
    * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`
    */
   async reserve({ appId, signature, policy, deposit, entryPoint }: ReservationRequest): Promise<{ stream: string }> {
@@ -65,7 +65,7 @@ export class Sponsorships {
     const sent = transactionId === null ? await this.sentOf(stream, { chainId, userId, entryPoint }) : NONE;
     const nowMs = this.transactor.clock.now();
     await this.decisions.decide(stream, (state, before) => {
-      // Of what is reserved after the caller asked, and of those that are decided together, it does not know.
+      // The deposit does not include reservations made after the caller read it, or decided in the same append.
       const meanwhile = this.reservedSoFar(chainId) - asked + moreReserved(before, state, chainId);
       const reservedWei = deposit.reservedWei + meanwhile;
       return reserve(state, { ...signature, appId }, { policy, deposit: { ...deposit, reservedWei }, sent, nowMs });
@@ -78,7 +78,7 @@ export class Sponsorships {
     return this.decisions.decide(stream, (state) => settle(state, inclusion));
   }
 
-  /** Its block left the chain. */
+  /** Reserves again for a settled operation whose block left the chain. */
   reserveAgain(stream: string, inclusion: Omit<SponsoredInclusion, 'costWei' | 'blockNumber'>): Promise<void> {
     return this.decisions.decide(stream, (state) => reserveAgain(state, inclusion));
   }
@@ -87,7 +87,7 @@ export class Sponsorships {
     return this.decisions.decide(stream, (state) => release(state, slot, why));
   }
 
-  /** What was reserved here since the start, whatever became of it. */
+  /** Returns the sum of all reservations of this process, whatever became of them. */
   reservedSoFar(chainId: number): bigint {
     return this.reservedHere.get(chainId) ?? 0n;
   }
@@ -96,7 +96,7 @@ export class Sponsorships {
     this.reservedHere.set(chainId, this.reservedSoFar(chainId) + wei);
   }
 
-  /** Returns those of a user's operations that the paymaster signed over `/rpc` and that were sent here since. */
+  /** Returns the operations of a user that the paymaster signed over `/rpc` and that were sent here since. */
   private async sentOf(
     stream: string,
     { chainId, userId, entryPoint }: { chainId: number; userId: string; entryPoint: string },
@@ -105,9 +105,7 @@ export class Sponsorships {
     const hashes = heldBy(state, { chainId, userId }).flatMap(({ userOpHashes }) => userOpHashes);
     const sent = new Set<string>();
     for (const hash of hashes) {
-      const id = idOfOperation(chainId, entryPoint, hash);
-      const { state: transaction } = await this.transactor.load(transactionStream(id), transactionFold);
-      if (transaction) sent.add(hash);
+      if (await loadTransaction(this.transactor, idOfOperation(chainId, entryPoint, hash))) sent.add(hash);
     }
     return sent;
   }
@@ -124,7 +122,7 @@ export class Sponsorships {
   }
 }
 
-/** Not less than nothing, where more was settled or released than reserved. */
+/** At least 0: more may have been settled or released than reserved. */
 const moreReserved = (before: Sponsorship, after: Sponsorship, chainId: number): bigint => {
   const wei = spendingOn(after, chainId).reservedWei - spendingOn(before, chainId).reservedWei;
   return wei > 0n ? wei : 0n;

@@ -1,6 +1,6 @@
-import type { BundleReceipt, OperationLog } from '../../../schemas/http/operation-receipt.ts';
+import type { BundleReceipt, OperationLog } from '../../../schemas/http/onchain/operation-receipt.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { BEFORE_EXECUTION, USER_OPERATION_EVENT } from '../domain/entry-point-events.ts';
+import { BEFORE_EXECUTION, USER_OPERATION_EVENT } from '../chain/domain/entry-point-events.ts';
 
 const { transactionHash, blockHash, blockNumber } = eventExamples.TxIncluded;
 const { entryPoint } = eventExamples.TxSubmitted;
@@ -8,7 +8,7 @@ const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 
 const place = { transactionHash, blockHash, blockNumber: `0x${blockNumber.toString(16)}`, transactionIndex: '0x0' };
 
-/** What a log of a bundle is: of a contract, in letters, or of the EntryPoint. */
+/** A log of a bundle: of a contract, with a letter as its topic, or of the EntryPoint. */
 type LogKind = { of: string } | 'before execution' | { endOf: string };
 
 const logOf = (kind: LogKind, index: number): OperationLog => {
@@ -18,7 +18,7 @@ const logOf = (kind: LogKind, index: number): OperationLog => {
   return { ...common, address: TOKEN, topics: [`0x${kind.of.repeat(64)}`] };
 };
 
-/** The receipt of the example transaction, with these logs from `firstIndex` on. */
+/** Returns the receipt of the example transaction, with these logs from `firstIndex` on. */
 export const bundleReceiptOf = (kinds: readonly LogKind[], firstIndex = 0): BundleReceipt => ({
   ...place,
   from: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',

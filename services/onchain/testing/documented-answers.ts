@@ -21,11 +21,12 @@ const methods = new Map(
   }),
 );
 
-/** Throws unless the OpenRPC document says that a method may answer this. */
+/** Throws unless the OpenRPC document allows this answer of a method. */
 export const requireDocumented = (method: string, answer: { result?: unknown; error?: { code: number } }): void => {
   const known = methods.get(method);
   if (!known) throw new Error(`${method} is not in the OpenRPC document`);
   const { result, error } = answer;
-  if (error && !known.codes.has(error.code)) throw new Error(`${method}: the code ${String(error.code)} is not there`);
+  if (error && !known.codes.has(error.code))
+    throw new Error(`${method}: the code ${String(error.code)} is not in the OpenRPC document`);
   if (!error) known.result.parse(result);
 };

@@ -3,28 +3,27 @@ import { Wallet } from 'ethers';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import type { Answered } from '../../../shared/testing/http-caller.ethers.ts';
-import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
-import { maxCostOf, nonceOf, type UserOperation } from '../domain/user-operation.ts';
+import { untilServed, type Answered } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
+import { maxCostOf, nonceOf, type UserOperation } from '../operations/domain/user-operation.ts';
 import { RandomCallsOn, type RandomCalls } from './random-calls.ethers.ts';
 import type { OwnedAccount, RpcAnswer, RpcUnderTest } from './rpc-under-test.ethers.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { SeededRandom } from '../../../shared/testing/simulation/seeded-random.ts';
 import type { Sender } from './sends-under-test.ethers.ts';
 
 const ETHER = 10n ** 18n;
-const BUSY = 503;
 const ANSWERED_WITHIN_MS = 30_000;
-/** More than an estimate tries. */
+/** More gas than an estimate tries. */
 const PLENTY = { callGasLimit: 15_000_000n, verificationGasLimit: 500_000n, preVerificationGas: 300_000n };
 const LIMITS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
 
-/** What was said of an operation, and what became of it, each as words that are the same where both agree. */
+/** The estimate and the outcome of an operation, as words that are equal if both agree. */
 interface EstimatedOutcome {
   estimated: string;
   happened: string;
 }
 interface EstimatedOperation {
-  /** For whoever reads of a failure. */
+  /** Describes the operation in failures. */
   name: string;
   outcome: () => Promise<EstimatedOutcome>;
 }
@@ -43,7 +42,7 @@ interface UsersCall {
   wei: bigint;
 }
 
-/** Operations that are drawn, estimated, sent and waited for, over HTTP. */
+/** Draws random operations, estimates and sends them over HTTP, and waits for their outcomes. */
 export class EstimatedOperations {
   constructor(private readonly rpc: RpcUnderTest) {}
 
@@ -51,7 +50,7 @@ export class EstimatedOperations {
     return this.rpc.sends;
   }
 
-  /** One that its owner signs, over `/rpc`. What its estimate refuses is sent with plenty of gas. */
+  /** Draws an operation that its owner signs, over `/rpc`. If its estimate fails, it is sent with plenty of gas. */
   async overRpc(random: SeededRandom): Promise<EstimatedOperation> {
     const account = this.rpc.account(undefined, new Wallet(random.hash()));
     const [isNew, isSponsored] = [random.chance(0.4), random.chance(0.5)];
@@ -67,7 +66,7 @@ export class EstimatedOperations {
     return { name, outcome: () => this.outcomeOverRpc({ account, calls, wei, draft, isSponsored }) };
   }
 
-  /** One of a user of this service, whose estimate refuses nothing for funds. What it refuses is refused when it is sent. */
+  /** Draws an operation of a user of this service. Its estimate ignores funds; what the estimate refuses, sending refuses too. */
   async ofUser(random: SeededRandom): Promise<EstimatedOperation> {
     const { sends } = this;
     const sender = await sends.sender(this.rpc.app);
@@ -90,7 +89,7 @@ export class EstimatedOperations {
     const estimate = await this.estimate(sender, request);
     const estimated = estimate.status === 201 ? 'succeeds' : outcomeOfProblem(estimate.body);
     const maxCost = BigInt((estimate.body['maxCost'] as string | undefined) ?? 0);
-    // Twice, for fees are those of the moment.
+    // Twice the cost, because fees may rise between the estimate and the send.
     if (!request.sponsor) await this.fund(sender.address, wei + 2n * maxCost);
     const sent = await this.send(sender, { ...request });
     if (sent.status !== 201) return { estimated, happened: outcomeOfProblem(sent.body) };
@@ -98,22 +97,14 @@ export class EstimatedOperations {
     return { estimated, happened: status === 'included' ? await this.succeeded(calls) : JSON.stringify(status) };
   }
 
+  // On a busy machine, an operation that burns all gas holds up the calls behind it.
   private estimate(sender: Sender, request: UsersCall['request']): Promise<Answered> {
-    return this.answered(() => this.sends.post('/onchain/estimate-user-op-gas', sender, { ...request }));
+    return untilServed(() => this.sends.post('/onchain/estimate-user-op-gas', sender, { ...request }));
   }
 
   private send(sender: Sender, request: JsonObject): Promise<Answered> {
     const once = { 'idempotency-key': randomUUID() };
-    return this.answered(() => this.sends.send(sender, request, once));
-  }
-
-  /** What takes all gas takes a busy machine longer than an answer may, and others wait behind it. */
-  private answered(ask: () => Promise<Answered>): Promise<Answered> {
-    const asked = async () => {
-      const answer = await ask();
-      return answer.status !== BUSY && answer;
-    };
-    return eventually(asked, ANSWERED_WITHIN_MS, 'there must be an answer');
+    return untilServed(() => this.sends.send(sender, request, once));
   }
 
   private calls(random: SeededRandom): RandomCallsOn {
@@ -126,7 +117,7 @@ export class EstimatedOperations {
     if (random.chance(0.5)) await this.sends.setDeposit(0n, account.address);
   }
 
-  /** Those of the moment: the paymaster pays for no more. */
+  /** Returns the current fees: the paymaster pays no more. */
   private async fees(): Promise<Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
     const { result } = await this.rpc.call('pimlico_getUserOperationGasPrice');
     const { standard = {} } = result as Record<string, Record<string, string>>;
@@ -156,15 +147,15 @@ export class EstimatedOperations {
   }
 
   /**
-   * Anvil may answer a call of the block before the newest one while that comes, without what was set in between: only
-   * what a block stands upon is always seen.
+   * Sets a balance and mines a block. While anvil mines, it may answer a call with the state of the block before, without changes
+   * made in between: only changes below a block are always visible.
    */
   private async fund(address: string, wei: bigint): Promise<void> {
     await this.sends.fund(address, wei);
     await this.sends.mine(1);
   }
 
-  /** So that its account is left with so much when it is executed, for its deposit pays first. */
+  /** Funds an account so that this much is left at execution. Its deposit pays for gas first. */
   private async fundToPay(operation: UserOperation, wei: bigint): Promise<void> {
     const missing = maxCostOf(operation) - (await this.sends.deposit(operation.sender));
     await this.fund(operation.sender, wei + (missing > 0n ? missing : 0n));
@@ -194,7 +185,7 @@ export class EstimatedOperations {
   }
 }
 
-/** Near to what is sent: all of it, or more, or one wei too little. */
+/** Returns a balance near the amount sent: equal, higher, or one wei too low. */
 const balanceFor = (
   { wei }: RandomCalls,
   random: SeededRandom,

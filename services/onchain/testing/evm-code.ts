@@ -1,8 +1,8 @@
-/** Code of small contracts, written by hand. What each byte does stands beside it. */
+/** Code of small contracts, written by hand, with the meaning of the bytes beside them. */
 
 const byte = (value: number): string => value.toString(16).padStart(2, '0');
 
-/** Reverts with these bytes, which stand behind the code. */
+/** Reverts with these bytes, which follow the code. */
 export const reverts = (data: string): string => {
   const length = byte((data.length - 2) / 2);
   // PUSH1 length, DUP1, PUSH1 11, PUSH1 0, CODECOPY(0, 11, length), PUSH1 0, REVERT(0, length)
@@ -21,27 +21,30 @@ export const writes = (slots: number): string =>
   // For each: PUSH1 1, PUSH1 slot, SSTORE. Then STOP.
   `0x${Array.from({ length: slots }, (_, at) => `600160${byte(slots - 1 - at)}55`).join('')}00`;
 
-/** Pushes what a call without value and data takes, and calls with all gas but 1/64: CALL(GAS, address, 0, 0, 0, 0, 0). */
+/** Calls without value and data, with all gas but 1/64: CALL(GAS, address, 0, 0, 0, 0, 0). */
 const call = (address: string): string => `6000600060006000600073${address.slice(2).toLowerCase()}5af1`;
 
-/** Calls another, and reverts if that does. */
+/** Calls another contract, and reverts if that one does. */
 export const passesOn = (address: string): string =>
   // PUSH1 40, JUMPI if it succeeded, else PUSH1 0, DUP1, REVERT; 40: JUMPDEST, STOP
   `0x${call(address)}602857600080fd5b00`;
 
-/** Calls another, and does not mind if that reverts. */
+/** Calls another contract, and ignores its revert. */
 export const caught = (address: string): string => `0x${call(address)}00`;
 
-/** Reverts unless there is more gas than this. */
+/** Reverts unless more gas than this is left. */
 export const checksGas = (gas: number): string =>
   // GAS, PUSH3 gas, LT(gas, GAS), PUSH1 13, JUMPI, else PUSH1 0, DUP1, REVERT; 13: JUMPDEST, STOP
   `0x5a62${gas.toString(16).padStart(6, '0')}10600d57600080fd5b00`;
 
-/** JUMPDEST, PUSH1 0, JUMP: for ever. */
+/** Loops until the gas is used up: JUMPDEST, PUSH1 0, JUMP. */
 export const burns = '0x5b600056';
 
-/** Uses about so much gas in a loop of 26: PUSH3 n; 4: JUMPDEST, PUSH1 1, SWAP1, SUB, DUP1, PUSH1 4, JUMPI; STOP. */
+/** Uses about this much gas in a loop of 26 gas: PUSH3 n; 4: JUMPDEST, PUSH1 1, SWAP1, SUB, DUP1, PUSH1 4, JUMPI; STOP. */
 export const burnsGas = (gas: number): string =>
   `0x62${Math.floor(gas / 26)
     .toString(16)
     .padStart(6, '0')}5b600190038060045700`;
+
+/** The revert data of Solidity's `revert('no')`. */
+export const SAYS_NO = `0x08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`;

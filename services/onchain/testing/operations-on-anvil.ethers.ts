@@ -1,10 +1,10 @@
 import { AbiCoder, concat, JsonRpcProvider, Wallet } from 'ethers';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
-import { chainSettings } from '../../../shared/config/settings.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { chainSettings } from '../../../shared/config/chain-settings.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { encodeHandleOps } from '../domain/operation-encoding.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
 import {
   ownerDigest,
   paymasterData,
@@ -12,16 +12,17 @@ import {
   STUB_PAYMASTER_DATA,
   STUB_SIGNATURE,
   userOpHash,
-} from '../domain/operation-hash.ts';
-import { accountAddress } from '../domain/smart-account.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
-import type { OperationInclusion } from '../edge/operations-chain.ts';
+} from '../operations/domain/operation-hash.ts';
+import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
+import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
+import { JsonRpcOperationsChain } from '../chain/operations-chain.json-rpc.ts';
+import type { OperationInclusion } from '../chain/operations-chain.ts';
 import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
-/** As much as a transaction may have since Osaka. */
+/** The most gas of a transaction since Osaka. */
 const BUNDLE_GAS = 2n ** 24n;
 const MINED_WITHIN_MS = 5_000;
 const abi = AbiCoder.defaultAbiCoder();
@@ -40,10 +41,11 @@ export const executeBatch = (calls: readonly { to: string; value?: bigint; data?
   return concat(['0x47e1da2a', abi.encode(['address[]', 'uint256[]', 'bytes[]'], values)]);
 };
 
-/** A chain with contracts and a paymaster, and somebody who includes operations. */
+/** A local chain with the contracts, a paymaster, and an executor that includes operations. */
 export class OperationsOnAnvil {
   private constructor(
     readonly anvil: Anvil,
+    readonly client: ChainClient,
     readonly chain: JsonRpcOperationsChain,
     readonly settings: ReturnType<typeof chainSettings.parse>,
     readonly paymaster: string,
@@ -71,12 +73,13 @@ export class OperationsOnAnvil {
     const funding = { funderKey: LOCAL_FUNDER_KEY, depositWei: 10n * ETHER, executorWei: 100n * ETHER };
     const { paymaster } = await contracts.prepare(funding);
     contracts.close();
-    const chain = new JsonRpcOperationsChain(settings);
-    return new OperationsOnAnvil(anvil, chain, settings, paymaster, signer, executor, provider);
+    const client = new ChainClient(Anvil.chainId, settings.rpcUrls);
+    const chain = new JsonRpcOperationsChain(client, settings);
+    return new OperationsOnAnvil(anvil, client, chain, settings, paymaster, signer, executor, provider);
   }
 
   async stop(): Promise<void> {
-    this.chain.close();
+    this.client.close();
     this.provider.destroy();
     await this.anvil.stop();
   }
@@ -85,7 +88,7 @@ export class OperationsOnAnvil {
     return accountAddress(this.settings.accountFactory, owner.address);
   }
 
-  /** Calls with which the factory makes the account of an owner. */
+  /** Returns the factory call that deploys the account of an owner. */
   factoryOf(owner: Wallet): { address: string; data: string } {
     const data = concat(['0x5fbfb9cf', abi.encode(['address', 'uint256'], [owner.address, 0n])]);
     return { address: this.settings.accountFactory, data };
@@ -102,7 +105,7 @@ export class OperationsOnAnvil {
     return address;
   }
 
-  /** An operation of an owner's account with plenty of gas and stubs for signatures. */
+  /** Returns an operation of an owner's account with plenty of gas and stub signatures. */
   operation(owner: Wallet, changes: Partial<UserOperation> & { sponsored?: boolean } = {}): UserOperation {
     const { sponsored = false, ...rest } = changes;
     const limits = { verificationGasLimit: 500_000n, postOpGasLimit: 0n };
@@ -122,7 +125,7 @@ export class OperationsOnAnvil {
     };
   }
 
-  /** With the signatures of the owner, and of our paymaster where it pays. */
+  /** Signs an operation with the owner's key, and with our paymaster's if it pays. */
   sign(owner: Wallet, operation: UserOperation): UserOperation {
     const signed = { ...operation };
     if (signed.paymaster) {
@@ -136,14 +139,14 @@ export class OperationsOnAnvil {
     return { ...signed, signature: owner.signingKey.sign(digest).serialized };
   }
 
-  /** Sends a bundle, whatever comes of it. */
+  /** Sends a bundle and waits for its block. The operations may fail. */
   async include(operations: readonly UserOperation[]): Promise<{ gasUsed: bigint; inclusions: OperationInclusion[] }> {
     const sent = await this.executor.sendTransaction({
       to: this.chain.entryPoint,
       data: encodeHandleOps(operations, this.executor.address),
       gasLimit: BUNDLE_GAS,
     });
-    // Not by ethers' own waiting, which sees no block that is mined before it first asks.
+    // Polls, because `wait` of ethers misses a block that is mined before its first request.
     const receipt = await eventually(
       () => this.provider.getTransactionReceipt(sent.hash),
       MINED_WITHIN_MS,

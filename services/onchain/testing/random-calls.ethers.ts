@@ -1,7 +1,7 @@
 import { AbiCoder, concat } from 'ethers';
 import { burns, burnsGas, caught, checksGas, passesOn, returns, reverts, writes } from './evm-code.ts';
 import { execute, executeBatch } from './operations-on-anvil.ethers.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { SeededRandom } from '../../../shared/testing/simulation/seeded-random.ts';
 
 const abi = AbiCoder.defaultAbiCoder();
 const CALLS_MAX = 6;
@@ -10,18 +10,18 @@ const DATA_BYTES_MAX = 6_000;
 const REVERTS = 0.08;
 const NEITHER_OF_THE_ACCOUNT = '0xabababab';
 
-/** What an account is to do. */
+/** The calls of one operation. */
 export interface RandomCalls {
   callData: string;
   calls: readonly { to: string; value: bigint; data: string }[];
   wei: bigint;
-  /** Contracts whose first slot is 1 once it has succeeded. */
+  /** Contracts whose first slot is 1 after success. */
   written: readonly string[];
-  /** For whoever reads of a failure. */
+  /** Describes the calls in failures. */
   name: string;
 }
 
-/** Draws what an account is to do, and puts the contracts for it on a chain. The same seed gives the same. */
+/** Draws calls of an account, and deploys their contracts on a chain. The same seed yields the same calls. */
 export class RandomCallsOn {
   private written: string[] = [];
   private takesAllGas = false;
@@ -49,7 +49,7 @@ export class RandomCallsOn {
     const [first] = calls;
     const callData = first && count === 1 ? execute(first.to, first.value, first.data) : executeBatch(calls);
     const wei = calls.reduce((sum, { value }) => sum + value, 0n);
-    // With 1/64 of the gas what is caught may fail, and what was asked for still succeeds.
+    // If a caught call burns all gas, the rest runs with 1/64 of it: a later caught call may fail while the operation succeeds.
     return { callData, calls, wei, written: this.takesAllGas ? [] : this.written, name: names.join(', ') };
   }
 
@@ -78,11 +78,11 @@ export class RandomCallsOn {
       { code: returns(BigInt(slots), BigInt(gas)), name: 'returns', isWritten: false },
     ];
     const part = random.pick(parts);
-    if (!part) throw new Error('there are parts');
+    if (!part) throw new Error('no part was drawn');
     return part;
   }
 
-  /** Calls what may fail, and succeeds. */
+  /** A contract that calls another which may fail, and succeeds anyway. */
   private async catching(): Promise<{ address: string; name: string }> {
     const takesAll = this.random.chance(0.2);
     this.takesAllGas ||= takesAll;
@@ -93,7 +93,7 @@ export class RandomCallsOn {
     return { address: await this.contract(caught(address)), name: `catches (${called})` };
   }
 
-  /** Through others, each of which gives 63/64 of its gas. */
+  /** Calls through a chain of contracts, each of which passes on 63/64 of its gas. */
   private async through(to: string, name: string): Promise<{ address: string; name: string }> {
     const depth = this.random.between(0, DEPTH_MAX);
     let address = to;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { checksumAddress } from '../../../shared/chain/identifiers/address.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 
 export const anAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -9,6 +9,8 @@ export const someBytes = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
 const upTo = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n });
 
+export const aCall = fc.record({ to: anAddress, value: upTo(256), data: someBytes(100) });
+
 export const aPaymaster = fc.record({
   address: anAddress,
   verificationGasLimit: upTo(128),
@@ -16,7 +18,7 @@ export const aPaymaster = fc.record({
   data: someBytes(200),
 });
 
-/** Any operation that can be written down, whether it makes sense or not. */
+/** Any operation that can be encoded, whether it makes sense or not. */
 export const anOperation: fc.Arbitrary<UserOperation> = fc.record({
   sender: anAddress,
   nonce: upTo(256),

@@ -1,14 +1,14 @@
 import { Contract, getCreateAddress, Interface, isCallException, JsonRpcProvider, type Log } from 'ethers';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
-import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
-import { chainSettings } from '../../../shared/config/settings.ts';
-import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { startLocalChain } from '../../../shared/local-chain/local-chain-process.ts';
+import { chainSettings } from '../../../shared/config/chain-settings.ts';
+import { addressOfKey } from '../../../shared/keys/signatures/secp256k1-keys.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { transactionHash } from '../domain/bundle-transaction.ts';
-import { encodeHandleOps } from '../domain/operation-encoding.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { transactionHash } from '../bundler/domain/bundle-transaction.ts';
+import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
-import type { Executed, SimulatedContracts } from './simulated-entry-point.ts';
+import type { Executed, SimulatedContracts } from './simulated-chain/simulated-entry-point.ts';
 
 const ABI = new Interface([
   'error FailedOp(uint256 opIndex, string reason)',
@@ -24,16 +24,16 @@ const ETHER = 10n ** 18n;
 const REFUSES_WITH_BYTES = '0x0000000000000000000000000000000000002001';
 const REFUSES_SILENTLY = '0x0000000000000000000000000000000000002002';
 
-/** What a block of the real chain had. */
+/** A block of the real chain with one transaction. */
 export interface RealBlock {
   timestamp: number;
   baseFeePerGas: bigint;
-  /** Of its one transaction. */
+  /** Status of the transaction. */
   success: boolean;
   executed: Executed[];
 }
 
-/** EntryPoint v0.7 on anvil at London, to compare a simulated one with. */
+/** EntryPoint v0.7 on anvil with the London fork, to compare the simulated EntryPoint with. */
 export class RealEntryPoint {
   private constructor(
     private readonly provider: JsonRpcProvider,
@@ -102,7 +102,7 @@ export class RealEntryPoint {
     return (await this.provider.getBlock('latest'))?.timestamp ?? 0;
   }
 
-  /** Returns the `index: reason` that `handleOps` would revert with; `0x` without one, `undefined` if it would not. */
+  /** Returns the `index: reason` with which `handleOps` would revert; `0x` without a reason, `undefined` on success. */
   async refusalOf(operations: readonly UserOperation[], beneficiary: string): Promise<string | undefined> {
     const call = { from: this.executor, to: this.contracts.entryPoint, data: encodeHandleOps(operations, beneficiary) };
     try {
@@ -116,7 +116,7 @@ export class RealEntryPoint {
     }
   }
 
-  /** Whether blocks are made at once, or by `mine` alone. */
+  /** Sets whether each transaction gets a block at once, or only `mine` makes blocks. */
   async mineAtOnce(atOnce: boolean): Promise<void> {
     await this.provider.send('evm_setAutomine', [atOnce]);
   }
@@ -125,19 +125,19 @@ export class RealEntryPoint {
     await this.provider.send('evm_mine', []);
   }
 
-  /** Returns the text of the node's refusal; `taken` without one. */
+  /** Returns the text of the node's refusal; `taken` if the node accepted the transaction. */
   async send(raw: string): Promise<string> {
     try {
       await this.provider.send('eth_sendRawTransaction', [raw]);
       return 'taken';
     } catch (error) {
-      // A request whose answer was lost is sent again by ethers.
+      // ethers repeats a request whose answer was lost: the first one may have succeeded.
       if (await this.provider.getTransactionReceipt(transactionHash(raw))) return 'taken';
       return String((error as { error?: { message?: string } }).error?.message ?? error);
     }
   }
 
-  /** Returns the newest block, which has this transaction alone. */
+  /** Returns the block of a transaction, which contains no other. */
   async blockOf(transactionHash: string): Promise<RealBlock> {
     const asking = () => this.provider.getTransactionReceipt(transactionHash);
     const receipt = await eventually(asking, 5_000, `the transaction ${transactionHash} is in no block`);

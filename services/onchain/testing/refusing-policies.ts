@@ -1,11 +1,11 @@
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import type { SponsorshipPolicy } from '../../../schemas/events/account/app-events.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { NOBODY } from './sends-under-test.ethers.ts';
 
-/** A selector that no policy allows whose other rules matter. */
+/** A selector that serves only to test the rule `selector`. */
 export const OTHER_SELECTOR = '0x55667788';
 
-/** By rule, what a policy says that refuses calls of `NOBODY`; `null`: there is none. */
+/** By rule: the policy that refuses calls of `NOBODY`; `null`: no policy. */
 export const refusingPolicies: readonly (readonly [rule: string, policy: Partial<SponsorshipPolicy> | null])[] = [
   ['no_policy', null],
   ['target', { allow: [{ target: randomWallet().address, selectors: null }] }],

@@ -1,15 +1,14 @@
 import type { Wallet } from 'ethers';
-import { executorStream } from '../../../schemas/events/executor-events.ts';
+import { executorStream } from '../../../schemas/events/onchain/executor-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, type Answered } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { createAccountData } from '../domain/account-calls.ts';
-import { accountAddress } from '../domain/smart-account.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import { answeredOperationOf } from '../json-rpc/operation-numbers.ts';
+import { call, type Answered } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { createAccountData } from '../operations/domain/account-calls.ts';
+import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
+import { answeredOperationOf, type UserOperation } from '../operations/domain/user-operation.ts';
 import { requireDocumented } from './documented-answers.ts';
 import type { Sender, SendingApp, SendsUnderTest } from './sends-under-test.ethers.ts';
 import { signOperation } from './signed-operation.ts';
@@ -24,14 +23,14 @@ export interface RpcAnswer {
   error?: { code: number; message: string; data?: JsonObject };
 }
 
-/** An account of which only its owner has the key. */
+/** An account whose key only its owner has. */
 export interface OwnedAccount {
   owner: Wallet;
   address: string;
   factory: { address: string; data: string };
 }
 
-/** Clients of `/rpc`, and what becomes of their operations. */
+/** Sends operations through `/rpc` as a client, and waits for their outcomes. */
 export class RpcUnderTest {
   private calls = 0;
 
@@ -49,12 +48,12 @@ export class RpcUnderTest {
   async call(method: string, ...params: readonly unknown[]): Promise<RpcAnswer> {
     const request = { jsonrpc: '2.0', id: (this.calls += 1), method, params };
     const { status, body } = await this.post(request);
-    if (status !== 200 || body['id'] !== request.id) throw new Error(`answered ${String(status)}`);
+    if (status !== 200 || body['id'] !== request.id) throw new Error(`/rpc answered with status ${String(status)}`);
     requireDocumented(method, body);
     return body;
   }
 
-  /** A dependency does not answer in time: so may a busy machine. Then it is asked again. */
+  /** Repeats a call that failed because a dependency did not answer in time, which happens on a busy machine. */
   private post(request: unknown): Promise<Answered> {
     const ask = () => call(this.url, { method: 'POST', body: request, headers: this.caller.bearer });
     const answered = async () => {
@@ -62,10 +61,10 @@ export class RpcUnderTest {
       const { error } = answer.body as unknown as Partial<RpcAnswer>;
       return answer.status !== BUSY && error?.code !== rpcCodes.internalError && answer;
     };
-    return eventually(answered, HAPPENS_WITHIN_MS, 'what /rpc needs must answer');
+    return eventually(answered, HAPPENS_WITHIN_MS, 'the dependencies of /rpc must answer');
   }
 
-  /** As any client of the protocol is given it: nothing else is particular to this service but the header. */
+  /** The URL for any ERC-4337 client. Besides it, this service needs only the authorization header. */
   get url(): string {
     return `${this.sends.service.url}/rpc?chainID=${String(Anvil.chainId)}&apiKey=${this.app.apiKey}`;
   }
@@ -74,13 +73,13 @@ export class RpcUnderTest {
     return this.caller.bearer;
   }
 
-  /** @param factory default: that of this service; @param owner default: a new one */
+  /** @param factory default: the factory of this service; @param owner default: a new wallet */
   account(factory = this.sends.prepared.accountFactory, owner = randomWallet()): OwnedAccount {
     const address = accountAddress(factory, owner.address);
     return { owner, address, factory: { address: factory, data: createAccountData(owner.address) } };
   }
 
-  /** An account that can pay, and is deployed. */
+  /** Funds and deploys an account. */
   async deployed(account = this.account()): Promise<OwnedAccount> {
     await this.sends.fund(account.address, ETHER);
     const { result, error } = await this.send(this.operation(account, { factory: account.factory }));
@@ -89,7 +88,7 @@ export class RpcUnderTest {
     return account;
   }
 
-  /** An operation that does nothing, with plenty of gas, signed by the owner. */
+  /** Returns an operation that does nothing, with plenty of gas, signed by the owner. */
   operation({ owner, address }: OwnedAccount, changes: Partial<UserOperation> = {}): UserOperation {
     const { entryPoint } = this.sends.prepared;
     const unsigned = {
@@ -113,7 +112,7 @@ export class RpcUnderTest {
     });
   }
 
-  /** As params have it. */
+  /** Returns the JSON-RPC form of an operation. */
   form(operation: UserOperation): JsonObject {
     return answeredOperationOf(operation);
   }
@@ -126,34 +125,34 @@ export class RpcUnderTest {
     return this.call('eth_estimateUserOperationGas', this.form(operation), this.sends.prepared.entryPoint);
   }
 
-  /** Asks for the signature of our paymaster. */
+  /** Requests the signature of our paymaster. */
   sponsor(operation: UserOperation): Promise<RpcAnswer> {
     const { entryPoint } = this.sends.prepared;
     const chainId = `0x${Anvil.chainId.toString(16)}`;
     return this.call('pm_getPaymasterData', this.form(operation), entryPoint, chainId, {});
   }
 
-  /** Waits until a block has an operation. */
+  /** Waits until a block includes an operation, and returns the receipt. */
   receipt(userOpHash: unknown): Promise<JsonObject> {
     const asking = async () => (await this.call('eth_getUserOperationReceipt', userOpHash)).result as JsonObject | null;
     return eventually(asking, HAPPENS_WITHIN_MS, `the operation ${String(userOpHash)} must be in a block`);
   }
 
-  /** Returns the bundles that were signed, in order: the transactions of each, of those that are given by their ids. */
+  /** Returns the signed bundles that contain any of these transactions, in order, each as the ids of these transactions. */
   async bundlesOf(ids: readonly string[]): Promise<string[][]> {
     const signed = await this.signedBundles();
     const bundles = signed.map(({ data }) => (data['operations'] as string[]).filter((id) => ids.includes(id)));
     return bundles.filter((bundle) => bundle.length > 0);
   }
 
-  /** Whether the node has the newest signed bundle: it is signed and stored first, so a block made between has it not. */
+  /** Whether the node has the newest signed bundle. A bundle is stored before it is sent, so a block in between lacks it. */
   async nodeHasNewestBundle(): Promise<boolean> {
     const newest = (await this.signedBundles()).at(-1);
     const hash = newest?.data['transactionHash'];
     return hash !== undefined && (await this.sends.anvil.call('eth_getTransactionByHash', hash)) !== null;
   }
 
-  /** The events of all executors, in the order of the store. */
+  /** Returns the BundleSigned events of all executors, in the order of the store. */
   private async signedBundles() {
     const streams = this.sends.prepared.executors.map((executor) =>
       this.sends.foundation.eventStore.read(executorStream(Anvil.chainId, executor)),

@@ -1,21 +1,21 @@
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
-import { executorFold } from '../domain/executor.ts';
-import { spendingOn, sponsorshipFold } from '../domain/sponsorship.ts';
-import { transactionFold, type Transaction } from '../domain/transaction.ts';
-import type { OperationInclusion, OperationsChain } from '../edge/operations-chain.ts';
+import { foldEvents } from '../../../shared/event-store/transactions/folded-streams.ts';
+import { executorFold } from '../bundler/domain/executor.ts';
+import { spendingOn, sponsorshipFold } from '../sponsorship/domain/sponsorship.ts';
+import { transactionFold, type Transaction } from '../transactions/domain/transaction.ts';
+import type { OperationInclusion, OperationsChain } from '../chain/operations-chain.ts';
 
 interface Sends {
   events: readonly StoredEvent[];
   chain: Pick<OperationsChain, 'chainId' | 'inclusions' | 'head' | 'transactionCount'>;
-  /** What the paymaster's deposit has lost. */
+  /** The loss of the paymaster's deposit. */
   lostWei: bigint;
 }
 
 /**
- * Compares what is stored with the chain, once nothing is under way any more.
- * @returns what is not as it has to be, as sentences: each send executed once, what was settled lost by the deposit, nothing
- * reserved, and no nonce of an executor left out
+ * Compares the stored events with the chain, once all transactions are final.
+ * @returns violations, as sentences. Each send must be executed once, the deposit must have lost what was settled, nothing may be
+ * reserved, and no nonce of an executor may be skipped.
  */
 export const sendFaults = async ({ events, chain, lostWei }: Sends): Promise<string[]> => {
   const streams = Map.groupBy(events, ({ stream }) => stream);
@@ -28,7 +28,7 @@ export const sendFaults = async ({ events, chain, lostWei }: Sends): Promise<str
   const spending = ofKind('sponsorship').map(([, all]) =>
     spendingOn(foldEvents(sponsorshipFold, sponsorshipFold.initial, all), chain.chainId),
   );
-  const sum = (one: 'settledWei' | 'reservedWei') => spending.reduce((total, each) => total + each[one], 0n);
+  const sum = (member: 'settledWei' | 'reservedWei') => spending.reduce((total, each) => total + each[member], 0n);
   const money = sum('settledWei') === lostWei && sum('reservedWei') === 0n;
   const executors = ofKind('executor').map(([stream, all]) => executorFaults(chain, stream, all));
   return [
@@ -42,7 +42,10 @@ export const sendFaults = async ({ events, chain, lostWei }: Sends): Promise<str
 
 const executionFaults = (transactions: readonly Transaction[], inclusions: readonly OperationInclusion[]): string[] => {
   const byHash = Map.groupBy(inclusions, ({ userOpHash }) => userOpHash);
-  const bySend = Map.groupBy(transactions, (one) => firstOf(one, transactions).submission.transactionId);
+  const bySend = Map.groupBy(
+    transactions,
+    (transaction) => firstOf(transaction, transactions).submission.transactionId,
+  );
   const times = [...bySend].flatMap(([id, versions]) => {
     const executed = versions.flatMap(({ submission }) => byHash.get(submission.userOpHash) ?? []);
     return executed.length === 1 ? [] : [`${id}: executed ${String(executed.length)} times`];
@@ -58,10 +61,10 @@ const executionFaults = (transactions: readonly Transaction[], inclusions: reado
   return [...times, ...states];
 };
 
-const firstOf = (one: Transaction, all: readonly Transaction[]): Transaction => {
-  const { replaces } = one.submission;
+const firstOf = (transaction: Transaction, all: readonly Transaction[]): Transaction => {
+  const { replaces } = transaction.submission;
   const before = all.find(({ submission }) => submission.transactionId === replaces);
-  return before ? firstOf(before, all) : one;
+  return before ? firstOf(before, all) : transaction;
 };
 
 const executorFaults = async (

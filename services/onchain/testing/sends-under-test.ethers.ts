@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
+import type { SponsorshipPolicy } from '../../../schemas/events/account/app-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
-import type { Hardfork } from '../../../shared/chain/local-chain-process.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
+import type { Hardfork } from '../../../shared/chain/hardforks.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import {
   appHeadersV2,
@@ -14,21 +14,22 @@ import {
   signIn,
   type Answered,
   type SignedIn,
-} from '../../../shared/testing/http-caller.ethers.ts';
+} from '../../../shared/testing/http/http-caller.ethers.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
-import { startAccount } from '../account.module.ts';
-import { appAdministration, type AppAdministration } from '../app-administration.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { startAccount } from '../../account/account.module.ts';
+import { appAdministration, type AppAdministration } from '../../account/app-administration.ts';
+import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { chainAdministration, type PreparedChain } from '../chain-administration.ts';
-import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
+import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
+import { JsonRpcOperationsChain } from '../chain/operations-chain.json-rpc.ts';
 import { sendFaults } from './send-faults.ts';
 
 const ETHER = 10n ** 18n;
 const HAPPENS_WITHIN_MS = 60_000;
 const ORIGIN = 'https://app.example';
-/** Refuses nothing. */
+/** A policy that refuses nothing. */
 export const ALLOWS_ALL: SponsorshipPolicy = {
   dayWei: null,
   userDayWei: null,
@@ -37,10 +38,10 @@ export const ALLOWS_ALL: SponsorshipPolicy = {
   anySession: false,
 };
 
-/** Registered, with the origin that it signs in from. */
+/** A registered app, with the origin of its sign-ins. */
 export type SendingApp = Awaited<ReturnType<AppAdministration['register']>> & { origin: string };
 
-/** Somebody who is signed in, and the account of theirs. */
+/** A signed-in user with the address of their account. */
 export interface Sender extends SignedIn {
   address: string;
 }
@@ -50,13 +51,13 @@ interface Options {
   confirmations?: number;
   executors?: number;
   settings?: Record<string, string>;
-  /** Default: that of the other specs. */
+  /** Default: the hardfork of the other specs. */
   hardfork?: Hardfork;
-  /** Returns the URL of something before the node, which the service asks instead. */
+  /** Returns the URL of a proxy in front of the node, which the service uses instead. */
   through?: (rpcUrl: string) => Promise<string>;
 }
 
-/** The account service over HTTP with stores in memory, on a real chain. */
+/** The account service over HTTP, with in-memory stores and a real chain. */
 export class SendsUnderTest {
   private readonly stopping = new AbortController();
   private projecting: Promise<void> | undefined;
@@ -86,7 +87,7 @@ export class SendsUnderTest {
     };
     const foundation = await testFoundation({ environment });
     const [settings] = foundation.settings.CHAINS ?? [];
-    if (!settings) throw new Error('there is no chain');
+    if (!settings) throw new Error('CHAINS has no chain');
     const prepared = await prepare(foundation, settings, { depositWei, executors });
     const service = await startAccount(foundation);
     const started = new SendsUnderTest(anvil, foundation, prepared, service, settings, depositWei);
@@ -101,7 +102,7 @@ export class SendsUnderTest {
     await this.anvil.stop();
   }
 
-  /** Prepares the chain with more executors. @returns all of them */
+  /** Prepares the chain with more executors. @returns the addresses of all executors */
   async prepareExecutors(executors: number): Promise<readonly string[]> {
     const terms = { depositWei: this.depositedWei, executors };
     return (await prepare(this.foundation, this.settings, terms)).executors;
@@ -111,7 +112,7 @@ export class SendsUnderTest {
     return appAdministration(this.foundation);
   }
 
-  /** Registers an app with a policy for the chain; `null`: without. */
+  /** Registers an app with a policy for the chain; `null`: without a policy. */
   async app(policy: SponsorshipPolicy | null = ALLOWS_ALL, isThirdParty = false): Promise<SendingApp> {
     const lists = { origins: [ORIGIN], redirectUris: [] };
     const app = await this.apps.register({ name: 'App', ...lists, scheme: 'v1', isThirdParty });
@@ -119,7 +120,7 @@ export class SendsUnderTest {
     return { ...app, origin: ORIGIN };
   }
 
-  /** Returns an app's own token. */
+  /** Returns a token of the app itself, without a user. */
   async appItself(app: SendingApp): Promise<Pick<Sender, 'bearer'>> {
     const { newKey } = await this.apps.createServerKey(app.id);
     const headers = appHeadersV2({ app: { ...app, signingKey: newKey } }, { method: 'POST', path: '/auth/app' });
@@ -127,7 +128,7 @@ export class SendsUnderTest {
     return { bearer: { authorization: `Bearer ${body['accessToken'] as string}` } };
   }
 
-  /** Signs in a new user of an app; or that of a wallet. */
+  /** Signs in the user of a wallet, by default a new user. */
   async sender(app: SendingApp, wallet = randomWallet()): Promise<Sender> {
     const { url: accountUrl } = this.service;
     const session = await signIn({ accountUrl, app }, wallet);
@@ -136,7 +137,7 @@ export class SendsUnderTest {
     return { ...session, address: assigned?.data['address'] as string };
   }
 
-  /** @param request what differs from a sponsored call of nobody with nothing */
+  /** @param request changes to a sponsored call of `NOBODY` without value and data */
   send(sender: SignedIn, request: JsonObject = {}, headers: Record<string, string> = {}): Promise<Answered> {
     return this.post('/onchain/send', sender, request, headers);
   }
@@ -160,7 +161,7 @@ export class SendsUnderTest {
     return call(this.service.url + path, { headers: bearer });
   }
 
-  /** Waits until a transaction has one of these states, and returns it. */
+  /** Waits until a transaction has one of these states, and returns the transaction. */
   until(sender: SignedIn, id: unknown, ...states: string[]): Promise<JsonObject> {
     return eventually(
       async () => {
@@ -176,12 +177,12 @@ export class SendsUnderTest {
     return (await this.foundation.eventStore.read(stream)).map(({ type }) => type);
   }
 
-  /** Adds blocks. */
+  /** Mines blocks. */
   mine(blocks: number): Promise<unknown> {
     return this.anvil.call('anvil_mine', `0x${blocks.toString(16)}`);
   }
 
-  /** Returns once fees are made of the newest block's, which are kept for a moment. */
+  /** Returns once estimates use the newest base fee: the service caches the fees for a moment. */
   hasSeenTheHead(sender: SignedIn): Promise<unknown> {
     return eventually(
       async () => {
@@ -203,7 +204,7 @@ export class SendsUnderTest {
     return this.anvil.call('anvil_setBalance', address, `0x${wei.toString(16)}`);
   }
 
-  /** What somebody has in the EntryPoint. @param of default: the paymaster */
+  /** Returns a deposit in the EntryPoint. @param of default: the paymaster */
   async deposit(of = this.prepared.paymaster): Promise<bigint> {
     const { entryPoint } = this.prepared;
     const data = `0x70a08231${of.slice(2).toLowerCase().padStart(64, '0')}`;
@@ -211,7 +212,7 @@ export class SendsUnderTest {
   }
 
   /**
-   * Sets what somebody has in the EntryPoint, behind its back: the first word of an entry in the first mapping.
+   * Sets a deposit directly in the storage of the EntryPoint: the first word of an entry in its first mapping.
    * @param of default: the paymaster
    */
   setDeposit(wei: bigint, of = this.prepared.paymaster): Promise<unknown> {
@@ -220,9 +221,10 @@ export class SendsUnderTest {
     return this.anvil.call('anvil_setStorageAt', entryPoint, `0x${slot}`, `0x${word(wei)}`);
   }
 
-  /** Returns once nothing is under way, and everything is as it has to be. */
+  /** Returns once all transactions are final and `sendFaults` finds no violation. */
   everythingIsOver(): Promise<unknown> {
-    const chain = new JsonRpcOperationsChain(this.settings);
+    const client = new ChainClient(this.settings.chainId, this.settings.rpcUrls);
+    const chain = new JsonRpcOperationsChain(client, this.settings);
     return eventually(
       async () => {
         const { events } = await this.foundation.eventStore.readAll(0, undefined, Infinity);
@@ -231,11 +233,11 @@ export class SendsUnderTest {
         return true;
       },
       HAPPENS_WITHIN_MS,
-      'everything must be over, and as it has to be',
-    ).finally(() => chain.close());
+      'all transactions must be final, without violations',
+    ).finally(() => client.close());
   }
 
-  /** Keeps the read models up to date, as a projector does. */
+  /** Updates the read models, as the projector does. */
   private async project(): Promise<void> {
     const { eventStore, readStore } = this.foundation;
     const personalData = personalDataOf(this.foundation);
@@ -257,5 +259,5 @@ const prepare = (
 
 const word = (value: bigint): string => value.toString(16).padStart(64, '0');
 
-/** Has no code. */
+/** An address without code. */
 export const NOBODY = '0x00000000000000000000000000000000000b0d1e';

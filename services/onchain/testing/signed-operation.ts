@@ -1,12 +1,18 @@
-import { signDigest } from '../../../shared/keys/sign-digest.ts';
-import { ownerDigest, paymasterData, paymasterDigest, userOpHash, type Validity } from '../domain/operation-hash.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { signDigest } from '../../../shared/keys/signatures/sign-digest.ts';
+import {
+  ownerDigest,
+  paymasterData,
+  paymasterDigest,
+  userOpHash,
+  type Validity,
+} from '../operations/domain/operation-hash.ts';
+import type { UserOperation } from '../operations/domain/user-operation.ts';
 
 interface Signers {
   chainId: number;
   entryPoint: string;
   owner: Uint8Array;
-  /** Signs for the operation's paymaster, where it has one. */
+  /** The signer for the operation's paymaster, if it has one. */
   paymaster?: { key: Uint8Array } & Validity;
 }
 

@@ -1,7 +1,6 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { noncesStream, type NonceEvent } from '../../../schemas/events/nonce-events.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { noncesStream, type NonceEvent } from '../../../schemas/events/onchain/nonce-events.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import {
   assignNonce,
   claimNonce,
@@ -11,11 +10,12 @@ import {
   noncesFold,
   releaseNonce,
   replacedBy,
-  takeNonce,
+  reassignNonce,
   type NonceClaim,
   type Nonces,
-} from '../domain/nonces.ts';
-import { TAKEN_OUT, transactionFold, type Transaction } from '../domain/transaction.ts';
+} from './domain/nonces.ts';
+import { TAKEN_OUT, type Transaction } from './domain/transaction.ts';
+import { loadTransaction } from './load-transaction.ts';
 import { SharedReads } from './shared-reads.ts';
 
 export interface AccountOnChain {
@@ -23,21 +23,21 @@ export interface AccountOnChain {
   sender: string;
 }
 
-/** An account's nonces, and the transactions that have the newest of each key. */
+/** The nonces of an account, and the transactions that have the newest nonce of each key. */
 export interface NoncesInUse {
   nonces: Nonces;
   transactions: readonly Transaction[];
-  /** Those of them that were never stored: whoever sent them had no answer. */
+  /** Those transactions that were never stored: their senders got no answer. */
   unstored: ReadonlySet<string>;
 }
 
 export interface AssignedNonce {
   nonce: bigint;
-  /** Whether its operation is the one that deploys the account. */
+  /** Whether the operation deploys the account. */
   deploys: boolean;
 }
 
-/** Which transaction has which nonce: decided by one stream for each account, in whatever process. */
+/** Assigns nonces to transactions. One stream for each account decides, whatever process asks. */
 export class AccountNonces {
   private readonly readings = new SharedReads<NoncesInUse>();
 
@@ -51,7 +51,7 @@ export class AccountNonces {
     return this.readings.read(noncesStream(account.chainId, account.sender), () => this.readInUse(account));
   }
 
-  /** Gives a transaction a nonce, or returns the one that it has. */
+  /** Gives a transaction a nonce, or returns the nonce that it has. */
   async assign(
     transactionId: string,
     { isDeployed, ...account }: AccountOnChain & { isDeployed: boolean },
@@ -69,19 +69,21 @@ export class AccountNonces {
     return { nonce, deploys: state.deployedBy === transactionId };
   }
 
-  /** Gives a transaction the nonce of the one that it replaces, or that it came signed for. */
-  async take(
+  /** Gives a transaction the nonce of the transaction that it replaces, or the nonce in its signed operation. */
+  async reassign(
     transactionId: string,
     { nonce, deploys, ...account }: AccountOnChain & AssignedNonce,
     metadata: EventMetadata,
   ): Promise<void> {
-    await this.change(account, metadata, (nonces) => takeNonce(nonces, transactionId, { ...account, nonce, deploys }));
+    await this.change(account, metadata, (nonces) =>
+      reassignNonce(nonces, transactionId, { ...account, nonce, deploys }),
+    );
   }
 
   /**
-   * Gives a nonce to an operation that came signed for it.
-   * @param bundled transactions that are in a bundle, asked for only if the nonce is another one's
-   * @returns the transaction that it takes the place of; `null` without one
+   * Gives a nonce to an operation that the client signed for it.
+   * @param bundled returns the transactions that are in a bundle; called only if another transaction has the nonce
+   * @returns the transaction that it replaces; `null` if there is none
    * @throws NonceTaken
    */
   async claim(
@@ -91,7 +93,7 @@ export class AccountNonces {
     metadata: EventMetadata,
   ): Promise<string | null> {
     const holder = newestOfKey(await this.of(claim), claim.nonce) ?? transactionId;
-    const newest = await this.transaction(holder);
+    const newest = await loadTransaction(this.transactor, holder);
     const unstored = new Set(newest ? [] : [holder]);
     const isOther = newest && newest.submission.transactionId !== transactionId;
     const givesWay = isOther && (newest.status === 'dropped' || newest.delayedBy === TAKEN_OUT);
@@ -110,7 +112,7 @@ export class AccountNonces {
   private async readInUse(account: AccountOnChain): Promise<NoncesInUse> {
     const nonces = await this.of(account);
     const ids = newestTransactions(nonces);
-    const loaded = await Promise.all(ids.map((id) => this.transaction(id)));
+    const loaded = await Promise.all(ids.map((id) => loadTransaction(this.transactor, id)));
     return {
       nonces,
       transactions: loaded.filter((one) => one !== undefined),
@@ -130,9 +132,5 @@ export class AccountNonces {
       decide,
     });
     return state;
-  }
-
-  private async transaction(id: string): Promise<Transaction | undefined> {
-    return (await this.transactor.load(transactionStream(id), transactionFold)).state;
   }
 }

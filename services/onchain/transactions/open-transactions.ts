@@ -1,10 +1,10 @@
-import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/transactions.ts';
+import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/onchain/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const FOUND_AT_ONCE = 1_000;
 const { transaction } = transactionsModel.collections;
 
-/** Yields the transactions of a chain of which something can still become, as far as the read model knows. */
+/** Yields the transactions of a chain that can still change, as far as the read model knows. */
 export async function* openTransactions(
   readStore: Pick<ReadStore, 'find'>,
   chainId: number,

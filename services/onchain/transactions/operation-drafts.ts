@@ -1,52 +1,52 @@
-import { userStream } from '../../../schemas/events/user-events.ts';
+import { type AssignedAccount, userStream } from '../../../schemas/events/account/user-events.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { createAccountData, executeCall, type AccountCall } from '../domain/account-calls.ts';
-import type { ForkRules } from '../domain/fork-rules.ts';
-import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
-import { preVerificationGas } from '../domain/pre-verification-gas.ts';
-import { refusedBy } from '../domain/sponsorship-policy.ts';
-import type { SmartAccount } from '../domain/smart-account.ts';
-import { isErased, userFold } from '../domain/user.ts';
-import { nonceOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
+import type { AccountCall } from '../../../shared/chain/identifiers/account-call.ts';
+import { createAccountData, executeCall } from '../operations/domain/account-calls.ts';
+import type { ForkRules } from '../operations/domain/fork-rules.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
+import { preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
+import { refusedBy } from '../sponsorship-policy/domain/sponsorship-policy.ts';
+import { accountHolderFold } from '../smart-accounts/domain/account-holder.ts';
+import { nonceOf, nonceParts, type UserOperation } from '../operations/domain/user-operation.ts';
 import type { AccountNonces, NoncesInUse } from './account-nonces.ts';
-import type { GasEstimator, GasLimits } from './gas-estimator.ts';
-import type { AccountState } from './operations-chain.ts';
-import type { ChainNow, ServedChain } from './served-chains.ts';
-import { SUGGESTED_TIP_MAX } from './served-chains.ts';
-import type { SmartAccounts } from './smart-accounts.ts';
+import type { GasEstimator, GasLimits } from '../gas/gas-estimator.ts';
+import { askChain } from '../chain/ask-chain.ts';
+import type { AccountState } from '../chain/operations-chain.ts';
+import type { ChainNow, ServedChain } from '../served-chains/served-chains.ts';
+import { SUGGESTED_TIP_MAX } from '../served-chains/served-chains.ts';
+import type { SmartAccounts } from '../smart-accounts/smart-accounts.ts';
 
-/** A key that no account uses: validation takes the gas of a new one. */
+/** A key that no account uses: with it, validation takes the gas of a new key. */
 const NEW_KEY = 2n ** 191n;
-/** What the first nonce of a key takes more than the later ones: a slot is written that was zero. */
+/** The gas that the first nonce of a key takes beyond later ones: a zero slot is written. */
 const NEW_KEY_GAS = 17_100n;
 
-/** What a user's account is to do on a chain. */
+/** An operation that is being prepared for a user's account. */
 export interface Draft {
   chain: ServedChain;
-  account: SmartAccount;
+  account: AssignedAccount;
   state: AccountState;
   nonces: NoncesInUse;
   now: ChainNow;
   estimator: GasEstimator;
-  /** Its limits are not found yet, and its signatures are stubs. */
+  /** Without gas limits yet; its signatures are stubs. */
   operation: UserOperation;
-  /** What it sends along. */
+  /** The value that its call sends. */
   valueWei: bigint;
 }
 
 export interface DraftTerms {
   call: AccountCall | undefined;
-  /** `undefined`: as the node suggests it. */
+  /** `undefined`: the node's suggestion. */
   tip: bigint | undefined;
   /** `undefined`: the account pays. */
   paymaster: string | undefined;
-  /** That of the chain where nobody waits for an answer. */
+  /** The chain's own estimator if no caller waits for an answer. */
   estimator: GasEstimator;
 }
 
-/** Makes operations of what users want to do. */
+/** Prepares operations for the calls of users. */
 export class OperationDrafts {
   constructor(
     private readonly transactor: Transactor,
@@ -55,24 +55,23 @@ export class OperationDrafts {
   ) {}
 
   /** Returns a user's account on a chain. @throws Refusal user_erased, user_not_found, chain_not_supported */
-  async accountOf(userId: string, chainId: number): Promise<SmartAccount> {
-    const { state: user } = await this.transactor.load(userStream(userId), userFold);
-    if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
-    const known = user.entity?.smartAccounts ?? [];
-    const ofChain = (accounts: readonly SmartAccount[]) => accounts.find((one) => one.chainId === chainId);
-    const account = ofChain(known) ?? ofChain(await this.accounts.missing(userId, known));
+  async accountOf(userId: string, chainId: number): Promise<AssignedAccount> {
+    const { state: holder } = await this.transactor.load(userStream(userId), accountHolderFold);
+    if (holder.isErased) throw new Refusal('user_erased', 'this user was erased');
+    const ofChain = (accounts: readonly AssignedAccount[]) => accounts.find((one) => one.chainId === chainId);
+    const account = ofChain(holder.accounts) ?? ofChain(await this.accounts.missing(userId, holder.accounts));
     if (!account) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not served here`);
     return account;
   }
 
-  /** @param callData `0x` does nothing. @throws Refusal dependency_unavailable where the chain does not answer */
+  /** @param callData `0x` does nothing. @throws Refusal dependency_unavailable if the chain does not answer */
   async draft(
     chain: ServedChain,
-    account: SmartAccount,
+    account: AssignedAccount,
     { call, tip, paymaster, estimator }: DraftTerms,
   ): Promise<Draft> {
     const { address: sender, chainId } = account;
-    const [now, [state], nonces] = await askChain(chain, () =>
+    const [now, [state], nonces] = await askChain(chainId, () =>
       Promise.all([chain.now(), chain.accounts.ask([sender]), this.nonces.inUse({ chainId, sender })]),
     );
     if (!state) throw unavailable('the chain did not tell the state of the account', undefined);
@@ -95,9 +94,9 @@ export class OperationDrafts {
   }
 
   /**
-   * Finds the limits of an operation, with the gas that a new key takes.
-   * @param deploys whether it is the one that deploys the account
-   * The account is taken to have what it sends.
+   * Finds the gas limits of an operation, as for a new nonce key.
+   * @param deploys whether the operation deploys the account
+   * The account is assumed to have the value that it sends.
    * @throws Refusal execution_reverted, user_op_rejected, sponsorship_refused, dependency_unavailable
    */
   async withLimits(draft: Draft, deploys: boolean): Promise<UserOperation> {
@@ -112,20 +111,20 @@ export class OperationDrafts {
       ...(valueWei > state.wei && { stateOverride: { [address]: { balance } } }),
     };
     try {
-      return await askChain(chain, async () => {
+      return await askChain(account.chainId, async () => {
         const limits = limited(whole, await estimator.estimate(request));
         return { ...limits, preVerificationGas: await chain.preVerificationGas(limits) };
       });
     } catch (error) {
       const { code, members } = error instanceof Refusal ? error : {};
-      // The EntryPoint: the paymaster's deposit is too low, whatever is reserved.
+      // The EntryPoint refuses: the paymaster's deposit is too low, whatever is reserved.
       if (code === 'user_op_rejected' && String(members?.reason).startsWith('AA31')) throw refusedBy('deposit');
       throw error;
     }
   }
 }
 
-/** Whether the account is to be deployed by the next operation. */
+/** Whether the next operation has to deploy the account. */
 export const needsDeploying = ({ state, nonces }: Pick<Draft, 'state' | 'nonces'>): boolean => {
   if (state.hasCode) return false;
   const deploying = nonces.transactions.find(({ submission }) => submission.operation.factory !== null);
@@ -137,19 +136,9 @@ export const withNonce = (operation: UserOperation, nonce: bigint, rules: ForkRu
   const isNewKey = nonceParts(nonce).sequence === 0n;
   const verificationGasLimit = operation.verificationGasLimit - (isNewKey ? 0n : NEW_KEY_GAS);
   const whole = { ...operation, nonce, verificationGasLimit };
-  // What it has more is for the fee of a rollup, which is the same with this nonce.
+  // The rest is for the data fee of a rollup, which is the same with this nonce.
   const dataFeeGas = operation.preVerificationGas - preVerificationGas(operation, rules);
   return { ...whole, preVerificationGas: preVerificationGas(whole, rules) + dataFeeGas };
-};
-
-/** @throws Refusal dependency_unavailable where the chain does not answer */
-export const askChain = async <Answer>(chain: ServedChain, ask: () => Promise<Answer>): Promise<Answer> => {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    throw unavailable(`chain ${String(chain.settings.chainId)} does not answer`, error);
-  }
 };
 
 const limited = (operation: UserOperation, limits: GasLimits): UserOperation => {

@@ -1,27 +1,26 @@
-import type { OperationReceipt } from '../../../schemas/http/operation-receipt.ts';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import type { LatestState } from '../../../shared/chain/latest-state.ts';
+import type { OperationReceipt } from '../../../schemas/http/onchain/operation-receipt.ts';
+import type { LatestState, LatestStates } from '../../../shared/chain/state/latest-state.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import type { TransactionDocument } from '../../../shared/read-models/transactions.ts';
-import { operationReceiptOf } from '../domain/operation-receipt.ts';
-import type { LatestStates } from './latest-states.ts';
+import { TtlCache } from '../../../shared/primitives/ttl-cache.ts';
+import type { TransactionDocument } from '../../../shared/read-models/onchain/transactions.ts';
+import { operationReceiptOf } from './domain/operation-receipt.ts';
+import { askChain } from '../chain/ask-chain.ts';
 
-/** What is in a block does not change: who asks again and again asks the chain once. */
+/** A block does not change: repeated requests for a receipt ask the chain once. */
 const KEPT_MS = 60_000;
-/** A receipt has all logs of its bundle. */
+/** A receipt contains all logs of its bundle. */
 const KEPT_MAX = 100;
 
-/** What the chains say of operations that they have. */
+/** Reads the receipts of included operations from the chains. */
 export class OperationReceipts {
-  private readonly kept: KeptValues<OperationReceipt>;
+  private readonly kept: TtlCache<OperationReceipt>;
 
   constructor(
     private readonly chains: LatestStates,
     clock: Pick<Clock, 'elapsed'>,
   ) {
-    this.kept = new KeptValues(clock, { max: KEPT_MAX, keptMs: KEPT_MS });
+    this.kept = new TtlCache(clock, { max: KEPT_MAX, ttlMs: KEPT_MS });
   }
 
   /** Returns the receipt (ERC-7769); `null` until it is included. @throws Refusal dependency_unavailable */
@@ -33,13 +32,13 @@ export class OperationReceipts {
     if (kept) return kept;
     const bundle = await this.ask(chainId, (chain) => chain.receipt(inclusion.transactionHash));
     const receipt = bundle && operationReceiptOf({ ...transaction, ...inclusion }, bundle);
-    // The node is behind, or another block has the transaction since: the read model will tell.
+    // The node is behind, or another block contains the transaction now: the read model will tell.
     if (!receipt) throw unavailable(`chain ${String(chainId)} does not have the block of this operation`, undefined);
     this.kept.set(key, receipt);
     return receipt;
   }
 
-  /** Counts the blocks from the one that has it; 0 until one has. @throws Refusal dependency_unavailable */
+  /** Counts the blocks from the including block on; 0 before inclusion. @throws Refusal dependency_unavailable */
   async confirmations({ chainId, inclusion }: TransactionDocument): Promise<number> {
     if (!inclusion) return 0;
     const head = await this.ask(chainId, (chain) => chain.headBlock());
@@ -49,11 +48,6 @@ export class OperationReceipts {
   private async ask<Answer>(chainId: number, question: (chain: LatestState) => Promise<Answer>): Promise<Answer> {
     const chain = this.chains.get(chainId);
     if (!chain) throw unavailable(`chain ${String(chainId)} is not configured any more`, undefined);
-    try {
-      return await question(chain);
-    } catch (error) {
-      if (!(error instanceof ChainUnavailable)) throw error;
-      throw unavailable(`chain ${String(chainId)} does not answer`, error);
-    }
+    return askChain(chainId, () => question(chain));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads once for all who ask for the same while it is read: they share the next reading, which begins when that one ends. What
- * anybody is given was read after asking.
+ * Shares reads of the same key: all callers that ask while a read is under way share the next read, which begins when that one
+ * ends. So each caller gets a value that was read after it asked.
  */
 export class SharedReads<Value> {
   private readonly underWay = new Map<string, Promise<unknown>>();

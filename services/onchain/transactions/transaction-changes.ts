@@ -1,6 +1,6 @@
 import type { OnModuleDestroy } from '@nestjs/common';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/transactions.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
+import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/onchain/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const POLL_MS = 25;
@@ -14,13 +14,13 @@ interface Waiter {
 
 const { transaction } = transactionsModel.collections;
 
-/** Lets requests wait until something happens to a transaction. */
+/** Lets requests wait for a change of a transaction. */
 export class TransactionChanges implements OnModuleDestroy {
   private readonly waiting = new Set<Waiter>();
 
   constructor(private readonly readStore: Pick<ReadStore, 'getMany'>) {}
 
-  /** Returns a transaction once its status or its block is another than before, or after that time. */
+  /** Returns a transaction once its status or its block has changed, or after the given time. */
   next(before: TransactionDocument, withinMs: number): Promise<TransactionDocument> {
     const { promise, resolve, reject } = Promise.withResolvers<TransactionDocument>();
     this.waiting.add({ before, deadline: performance.now() + withinMs, resolve, reject });
@@ -33,7 +33,7 @@ export class TransactionChanges implements OnModuleDestroy {
     this.waiting.clear();
   }
 
-  /** Asks once for all that wait, until none does. */
+  /** Asks once for all waiting requests, until none waits. */
   private async poll(): Promise<void> {
     while (this.waiting.size > 0) {
       await pause(POLL_MS);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { usersModel } from '../../../shared/read-models/users.ts';
+import { usersModel } from '../../../shared/read-models/account/users.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';

@@ -1,31 +1,26 @@
-import type { Logger } from 'pino';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import type { Measured } from '../../../shared/host/measure.ts';
+import type { WorkerFoundation } from '../../../shared/host/foundation.ts';
+import type { Measured } from '../../../shared/host/health/measure.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { CheckpointLoop } from '../../../shared/loops/checkpoint-loops.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
+import { untilAborted } from '../../../shared/primitives/waiting/until-aborted.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
 import type { FormerCollection } from '../../../shared/read-store/former-collections/former-collection.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const CHECKPOINT = 'former-collections-v1';
-/** Between two batches, so that a busy event store is not followed commit by commit. */
+/** Interval between batches, so that a busy event store is not followed commit by commit. */
 const BATCH_INTERVAL_MS = 500;
 const MESSAGE =
-  'no read model of this version names these collections. Drop them once you do not go back to a version that does; until then erasures reach them';
+  'no read model of this version names these collections. Drop them once you will not return to a version that does; until then, erasures are carried out in them too';
 const current = collections.map(({ name }) => name);
 
-interface FormerCollectionsOptions {
-  eventStore: EventStore;
-  readStore: ReadStore;
-  logger: Logger;
-}
+type FormerCollectionsOptions = Pick<WorkerFoundation, 'eventStore' | 'readStore' | 'logger'>;
 
 /**
- * Takes what is of an erased person out of the collections that earlier versions filled, until somebody drops them: no
- * model names them, so no fold changes them. It has a checkpoint of its own, and begins with the first erasure ever.
+ * Removes the documents of erased users from collections of earlier versions, until the operator drops those
+ * collections: no read model names them, so no fold changes them. Has a checkpoint of its own, and begins with the
+ * first erasure ever.
  */
 export const formerCollectionsLoop = ({
   eventStore,
@@ -64,7 +59,10 @@ export const formerCollectionsLoop = ({
   return { checkpoint: CHECKPOINT, loop, measured };
 };
 
-/** Says when the newest event was stored that each of them has, where the projection of its name had named one. */
+/**
+ * Adds when the newest event of each collection was stored, if the checkpoint of the projection with its name has that
+ * event.
+ */
 const withTimes = async (
   found: readonly FormerCollection[],
   { eventStore, readStore }: Pick<FormerCollectionsOptions, 'eventStore' | 'readStore'>,

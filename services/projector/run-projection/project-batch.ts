@@ -3,7 +3,7 @@ import type { EventBatch, Position, StoredEvent } from '../../../shared/event-st
 import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import type { DocumentChange, ReadStore } from '../../../shared/read-store/read-store.ts';
 
-type Projected = Pick<EventBatch, 'events' | 'position' | 'newestPermanent'>;
+export type Projected = Pick<EventBatch, 'events' | 'position' | 'newestPermanent'>;
 type DocumentIds = ReturnType<ReadModel['touches']>;
 
 interface LoadedDocument {
@@ -22,13 +22,13 @@ interface RoleDocuments {
 }
 
 /**
- * Folds batch after batch into the documents of a read model, and stores these together with the batch's position. An
- * event that a document already contains is not folded into it again, so a batch may be repeated whole or in part. While
- * one batch is being stored, the next is loaded and folded; documents of the unfinished write are read from memory.
+ * Folds batch after batch into the documents of a read model, and stores them together with the batch's position. Does
+ * not fold an event again into a document that contains it, so a batch may be repeated whole or in part. While one
+ * batch is being stored, the next is loaded and folded; documents of the unfinished write are read from memory.
  */
 export class BatchProjector {
   private storing: Promise<void> = Promise.resolve();
-  /** The documents of the previous batch, which may still be being stored. */
+  /** The documents of the previous batch, which may not be stored completely yet. */
   private previous: readonly RoleDocuments[];
 
   constructor(
@@ -65,17 +65,6 @@ export class BatchProjector {
   }
 }
 
-/** Folds and stores a single batch. */
-export const projectBatch = async (
-  model: ReadModel,
-  store: Pick<ReadStore, 'getMany' | 'apply'>,
-  batch: Projected,
-): Promise<void> => {
-  const projector = new BatchProjector(model, store);
-  await projector.project(batch);
-  await projector.flush();
-};
-
 const fold = (
   model: ReadModel,
   documents: readonly RoleDocuments[],
@@ -106,8 +95,9 @@ const loadedDocument = ({ role, byId }: RoleDocuments, ids: DocumentIds): Loaded
 };
 
 /**
- * Loads the collections in the reverse of the order in which they are stored. Another process may be storing the same batch
- * meanwhile. A count that is loaded first and contains an event then meets a record, loaded later, that contains it too.
+ * Loads the collections in the reverse of the order in which they are stored. Another process may be storing the same
+ * batch meanwhile. A count that is loaded first and contains an event then meets a record, loaded later, that contains
+ * it too.
  */
 const load = async (
   store: Pick<ReadStore, 'getMany'>,
@@ -125,7 +115,9 @@ const load = async (
   return documents;
 };
 
-/** The documents of a role that a batch touches; those that the previous batch did not change are still to be loaded. */
+/**
+ * The documents of a role that a batch touches. Those that the previous batch did not change still have to be loaded.
+ */
 const touchedIn = ({ role, byId: previous }: RoleDocuments, touched: readonly DocumentIds[]): RoleDocuments['byId'] => {
   const byId: RoleDocuments['byId'] = new Map();
   for (const { [role]: id } of touched) {

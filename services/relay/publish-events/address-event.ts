@@ -7,7 +7,7 @@ const keyOfUser = ({ stream }: StoredEvent): string => stream.slice('user-'.leng
 const keyOfContract = ({ data }: StoredEvent): string =>
   contractKey(data['chainId'] as number, data['contractAddress'] as string);
 const keyOfSender = ({ data }: StoredEvent): string => contractKey(data['chainId'] as number, data['sender'] as string);
-/** Reads the stream's name and not the data, whose parsing costs too much on this hot path. */
+/** Reads the stream's name instead of the data, whose parsing costs too much on this hot path. */
 const keyOfChainEvent = ({ stream }: StoredEvent): string => {
   const [, chainId = '', contract = ''] = stream.split('-');
   return contractKey(Number(chainId), contract);
@@ -34,3 +34,12 @@ export const topicOf = ({ type }: StoredEvent): TopicName => {
 
 /** The key of an event's message. Messages with the same key keep their order. */
 export const keyOf = (event: StoredEvent): string => keys[topicOf(event)](event);
+
+/** As `keyOf`; the stream for an event whose key cannot be determined. Such an event is parked under it. */
+export const keyOrStream = (event: StoredEvent): string => {
+  try {
+    return keyOf(event);
+  } catch {
+    return event.stream;
+  }
+};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { Checkpoint, RELAY_CHECKPOINT } from './checkpoint.ts';
 

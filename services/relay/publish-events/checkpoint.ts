@@ -1,16 +1,18 @@
 import type { EventBatch, Position } from '../../../shared/event-store/event-store.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 /** Name of the relay's checkpoint in the read store. */
 export const RELAY_CHECKPOINT = 'relay-v1';
 
-/** After a crash, what was published since the last save is published again: about this long, and the batch in progress. */
+/**
+ * After a crash, events published since the last save are published again: about this long, plus the batch in progress.
+ */
 const SAVE_EVERY_MS = 100;
 
 type Reached = Pick<EventBatch, 'position' | 'newestPermanent'>;
 
-/** Saves the relay's position in the background, at intervals; only the newest position is written. */
+/** Saves the relay's position in the background, at intervals, always the newest position only. */
 export class Checkpoint {
   private saving: Promise<void> | undefined;
   private saved: Position = 0;
@@ -23,7 +25,7 @@ export class Checkpoint {
     private readonly everyMs = SAVE_EVERY_MS,
   ) {}
 
-  /** Aborts when a save fails, with its error as the reason, so that a relay without new events notices too. */
+  /** Aborts when a save fails, with its error as the reason, so that an idle relay notices too. */
   get failed(): AbortSignal {
     return this.failing.signal;
   }
@@ -41,7 +43,10 @@ export class Checkpoint {
     if (reached.position > this.saved) this.saving ??= this.save();
   }
 
-  /** Saves the newest position at once, and ends the interval: called once, at the end. @throws the error of a save that failed */
+  /**
+   * Saves the newest position at once, and ends the interval. To be called once, at the end.
+   * @throws the error of a save that failed
+   */
   async flush(): Promise<void> {
     this.ending.abort();
     await this.saving;

@@ -1,11 +1,12 @@
 import { eventCatalogue } from '../../../schemas/events/catalogue.ts';
 import { dataSchemaUrl, type EventDefinition } from '../../../schemas/events/event.ts';
+import { asStored } from '../../../schemas/events/upcast.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 
-/** Longer reasons are nested messages of a driver, of which the beginning is enough. */
+/** Longer reasons are nested messages of a driver, of which the beginning suffices. */
 const REASON_CHARACTERS_MAX = 500;
 const SOURCE = '/annals/event-store';
 const typeOf = ({ type, schemaVersion }: StoredEvent): string => `${type}.v${String(schemaVersion)}`;
@@ -24,7 +25,7 @@ export const toCloudEvent = (event: StoredEvent, key: string): MessageToPublish 
   return { key, headers, value: publishedText(event), timestamp: event.time };
 };
 
-/** The members of members that are left out, by the type of the event. */
+/** The members that are not published, by the type of the event. */
 const unpublished = new Map(
   Object.entries<EventDefinition>(eventCatalogue).flatMap(([type, definition]) => {
     const members = Object.entries(definition.unpublished);
@@ -32,12 +33,15 @@ const unpublished = new Map(
   }),
 );
 
-/** The data as it is stored, but for what is not published. @throws if it cannot be told from the rest */
+/**
+ * Returns the stored data without the members that are not published.
+ * @throws if they cannot be separated from the rest
+ */
 const publishedText = (event: StoredEvent): string => {
   const { type } = event;
   const members = unpublished.get(type);
   if (!members) return event.dataText;
-  const data = { ...event.data };
+  const data = { ...asStored(event) };
   for (const [member, hidden] of members) {
     const value = data[member];
     if (typeof value !== 'object' || value === null) throw new Error(`${type} has no ${member}`);
@@ -46,7 +50,7 @@ const publishedText = (event: StoredEvent): string => {
   return JSON.stringify(data);
 };
 
-/** The headers that every stored event has, also one that is parked because the rest of it is not valid. */
+/** The headers that every stored event gets, even an event that is parked because the rest of it is not valid. */
 const identityOf = (event: StoredEvent): Record<string, string> => ({
   'content-type': 'application/json',
   ce_specversion: '1.0',
@@ -58,7 +62,10 @@ const identityOf = (event: StoredEvent): Record<string, string> => ({
   ce_position: String(event.position),
 });
 
-/** The message for the parked topic: its headers say why, and that the later events of the key were published. */
+/**
+ * Returns the message for the parked topic. Its headers say why the event was parked, and that later events of the key
+ * were published.
+ */
 export const toParked = (event: StoredEvent, key: string, reason: string): MessageToPublish => ({
   key,
   headers: {

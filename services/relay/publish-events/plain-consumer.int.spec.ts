@@ -4,13 +4,13 @@ import kafkajs, { type EachMessagePayload } from 'kafkajs';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import type { KafkaMessageBus } from '../../../shared/message-bus/message-bus.kafka.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { MemoryEventStore } from '../../../shared/testing/engines/event-store.memory.ts';
+import type { KafkaMessageBus } from '../../../shared/message-bus/kafka/message-bus.kafka.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { connectForTests, kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
+import { connectForTests, kafkaForTests } from '../../../shared/testing/engines/test-bus.kafka.ts';
+import { whereServer } from '../../../shared/testing/engines/servers.ts';
 import { RELAY_CHECKPOINT } from './checkpoint.ts';
 import { relayLoop } from './relay-loop.ts';
 
@@ -77,7 +77,9 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     const settings = kafkaForTests(brokers);
     const kafka = new kafkajs.Kafka({ brokers: settings.KAFKA_BROKERS, logLevel: kafkajs.logLevel.NOTHING });
 
-    /** Relays the events through a bus with topics of its own, and gives what was consumed once it is at rest. */
+    /**
+     * Relays the events through a bus with topics of its own, and returns what was consumed once nothing more arrives.
+     */
     const relayed = async (eventStore: MemoryEventStore, readStore: MemoryReadStore, run: string): Promise<Seen[]> => {
       const prefix = `${settings.TOPIC_PREFIX}${run}.`;
       const bus: KafkaMessageBus = await connectForTests({ ...settings, TOPIC_PREFIX: prefix });

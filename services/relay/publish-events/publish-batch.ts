@@ -18,18 +18,20 @@ interface Unpublishable {
 }
 
 /**
- * Publishes the events of a batch, one topic after the other, in position order within a topic. An event that can never be
- * published is parked in the topic's `.parked` topic, with the reason; the later events of its key are published all the same.
+ * Publishes the events of a batch, one topic after the other, in position order within a topic. An event that can never
+ * be published goes to the topic's `.parked` topic, with the reason; later events of its key are still published.
  */
 export class BatchPublisher {
   constructor(
-    private readonly messageBus: MessageBus,
-    /** Without them messages are not signed: nobody else can write to the bus. */
+    private readonly messageBus: Pick<MessageBus, 'publish'>,
+    /** Without macs, messages are not signed: nobody else can write to the bus. */
     private readonly macs: MessageMacs | undefined,
     private readonly logger: Logger,
   ) {}
 
-  /** @throws the signal's reason once it aborts: a request in flight may still succeed, and no further one is sent */
+  /**
+   * @throws the signal's reason once it aborts: a request in flight may still succeed, and no further request is sent
+   */
   async publish(events: readonly StoredEvent[], signal: AbortSignal): Promise<void> {
     for (const [topic, messages] of await this.groupByTopic(events, signal))
       await this.publishTo(topic, messages, signal);
@@ -60,7 +62,7 @@ export class BatchPublisher {
       return this.signed(topics[topic], toCloudEvent(event, keyOf(event)));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      // The key could not be told from the event: its stream stands in for it.
+      // The key cannot be determined, so the stream's name replaces it.
       await this.park(topic, { event, key: event.stream, reason }, signal);
       return undefined;
     }
@@ -96,7 +98,7 @@ export class BatchPublisher {
       await this.messageBus.publish(parkedTopics[topic], [parked], signal);
     } catch (error) {
       if (!(error instanceof MessageRefused)) throw error;
-      // Too large to be parked with its data; the headers name the event.
+      // Too large to be parked with its data; the headers identify the event.
       const headed = this.signed(parkedTopics[topic], { ...parked, value: null });
       await this.messageBus.publish(parkedTopics[topic], [headed], signal);
     }

@@ -1,42 +1,32 @@
 import { allTopics, topics } from '../../../schemas/topics.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import type { Foundation, WithMessageBus } from '../../../shared/host/foundation.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import { recordSignedFrom } from '../../../shared/message-bus/genuine/signed-from.ts';
-import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import type { Logger } from 'pino';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
+import { untilAborted } from '../../../shared/primitives/waiting/until-aborted.ts';
 import { publishedTypes } from './address-event.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { BatchPublisher } from './publish-batch.ts';
 
-/** After a batch of this size more is coming: it is gathered first, into fewer requests. A larger one needs no more. */
-const BUSY_EVENTS = { from: 8, to: 500 };
+/**
+ * After a batch of `from` events or more, further events are likely, so wait a little and publish them in fewer
+ * requests. From `to` events on, the batch is large enough.
+ */
+const BUSY_EVENTS = { from: 64, to: 500 };
 const GATHER_MS = 20;
 
+type RelayOptions = Pick<Foundation & WithMessageBus, 'eventStore' | 'messageBus' | 'readStore' | 'edgeKey' | 'logger'>;
+
 /**
- * Publishes the event store's events, in position order for each topic, one batch at a time, in one process at a time. The
- * checkpoint is saved after the events are published, so after a crash some are published again, with the same `ce_id`:
- * delivery is at least once. A reader that drops repeats sees the events of a key in order: each process begins at the
- * checkpoint, so nothing is published for the first time before everything earlier was, not even by a process that lost
- * its lease and whose last request is stored late.
+ * Publishes the event store's events, in position order for each topic, one batch at a time, in one process at a time.
+ * The checkpoint is saved after the events are published, so after a crash some are published again, with the same
+ * `ce_id`: delivery is at least once. A reader that drops repeats sees the events of a key in order. Each process
+ * begins at the checkpoint, so nothing is published for the first time before everything earlier was, not even by a
+ * process that lost its lease and whose last request is stored late.
  */
-export const relayLoop = ({
-  eventStore,
-  messageBus,
-  readStore,
-  edgeKey,
-  logger,
-}: {
-  eventStore: EventStore;
-  messageBus: MessageBus;
-  readStore: ReadStore;
-  edgeKey: Uint8Array;
-  logger: Logger;
-}): SupervisedLoop =>
+export const relayLoop = ({ eventStore, messageBus, readStore, edgeKey, logger }: RelayOptions): SupervisedLoop =>
   leasedLoop({
     name: 'relay',
     leases: readStore,
@@ -47,7 +37,8 @@ export const relayLoop = ({
       const publisher = new BatchPublisher(messageBus, macs, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
-      // What was published to the embedded bus says nothing about a broker: there everything is signed.
+      // If the embedded bus was used before, nothing was published to this broker yet, so everything on it will be
+      // signed.
       const unsigned = macs ? after : 0;
       await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, unsigned), signal);
       const stopSignal = AbortSignal.any([signal, checkpoint.failed]);

@@ -8,19 +8,19 @@ interface ModelledSend {
 }
 
 /**
- * What the interface says of who links, who sends and who pays, written down once more: what a session of somebody else's
- * app may not do, and what is another user's.
+ * The interface's rules about who links, who sends and who pays, written down a second time: what a session of a third
+ * party's app may not do, and what belongs to another user.
  */
 export class AccountsModel {
-  /** By a wallet's address: the user whom it logs in. */
+  /** The user whom a wallet logs in, by the wallet's address. */
   readonly holders = new Map<string, string>();
   readonly sends: ModelledSend[] = [];
-  /** Users and wallets: to unlink again what one unlinked before is a repeat, which does nothing. */
+  /** Users and wallets that they unlinked: unlinking again is a repeat, which does nothing. */
   private readonly unlinked = new Set<string>();
 
   constructor(private readonly apps: { thirdParty: string; generous: string }) {}
 
-  /** The status of linking a wallet. One that is the user's already is a plain login. */
+  /** Returns the status of linking a wallet. Linking one's own wallet is a plain login. */
   link({ app, user }: Tenant, wallet: string): number {
     const holder = this.holders.get(wallet);
     if (user === null) return 403;
@@ -31,7 +31,7 @@ export class AccountsModel {
     return 201;
   }
 
-  /** The status of unlinking a wallet of some user, who has others. */
+  /** Returns the status of unlinking a wallet of a user who has others. */
   unlink({ app, user }: Tenant, of: string, wallet: string): number {
     if (user !== of || app === this.apps.thirdParty) return 403;
     const isHeld = this.holders.get(wallet) === user;
@@ -45,21 +45,24 @@ export class AccountsModel {
     return [...this.holders].flatMap(([wallet, holder]) => (holder === user ? [wallet] : [])).sort();
   }
 
-  /** The refusal of a send by somebody whose account holds nothing. @param payingApp `undefined`: the account pays */
+  /**
+   * Returns the refusal of a send by a user whose account has no funds.
+   * @param payingApp `undefined`: the account pays
+   */
   refusalOfSend({ app, user }: Tenant, payingApp: string | undefined): string | undefined {
     if (user === null || (app === this.apps.thirdParty && payingApp !== app)) return 'forbidden';
     if (payingApp === undefined) return 'insufficient_funds';
     return payingApp === app || payingApp === this.apps.generous ? undefined : 'sponsorship_refused';
   }
 
-  /** What somebody sees of what was sent, the newest first. */
+  /** Returns the sends that a tenant sees, the newest first. */
   sentBy({ app, user }: Tenant): string[] {
     const isShown = (send: ModelledSend) => app !== this.apps.thirdParty || send.app === app;
     const own = this.sends.filter((send) => send.user === user && isShown(send));
     return own.map(({ id }) => id).toReversed();
   }
 
-  /** The status of cancelling what an app pays for, which cannot be cancelled by anybody. */
+  /** Returns the status of cancelling a send that an app pays for, which nobody can cancel. */
   statusOfCancel({ app, user }: Tenant, { user: sender, app: through }: ModelledSend): number {
     if (user === null) return 403;
     if (sender !== user) return 404;

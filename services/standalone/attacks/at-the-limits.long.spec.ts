@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { rateLimits } from '../../../schemas/http/rate-limits.ts';
-import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts';
+import type { DomainEvent } from '../../../shared/event-store/transactions/folded-streams.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { appHeaders, call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import {
+  appHeaders,
+  call,
+  signIn,
+  type Answered,
+  type SignedIn,
+} from '../../../shared/testing/http/http-caller.ethers.ts';
 import { isFullSize, sized } from '../../../shared/testing/sized.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { flood, requestText } from './attackers.ts';
@@ -16,26 +22,28 @@ const size = sized({
   small: { history: 3_000, aloneMs: 1_000, forMs: 5_000, waitS: 2, quotaBytes: 500_000 },
   full: { history: 7_000, aloneMs: 30_000, forMs: 60_000, waitS: 30, quotaBytes: storedBytes.points },
 });
-/** What others are promised. */
+/** Latencies promised to other clients. */
 const MEDIAN_MS_MAX = 20;
 const P99_MS_MAX = 200;
 const LONG_AVATAR = 2_000;
-/** An answer that is kept for its key is counted when it was made: the last one may not fit any more. */
+/** An answer that is kept for its key is counted after it was made, so the last one may exceed the quota. */
 const LAST_ANSWER_BYTES = 2 * 4 * LONG_AVATAR;
 const TARGET = '0x00000000000000000000000000000000000B0d1E';
 
-/** `request` allows a user 100 of these three a second. At 50 changes a second the quota lasts for most of a minute. */
+/**
+ * `request` allows a user 100 of these three per second. At 50 changes per second the quota lasts for most of a minute.
+ */
 const CHANGES = { connections: 10, everyMs: 200 };
 const AS_OF = { connections: 10, everyMs: 400 };
 const EXPORTS = { connections: 10, everyMs: 400 };
-/** `otpRequestIp` allows an address 30 in an hour, `login` 60 guesses in 5 minutes, and a password 5. */
+/** `otpRequestIp` allows an address 30 per hour, `login` 60 guesses in 5 minutes, and a password 5. */
 const PASSWORDS = { connections: 1, everyMs: 200 };
 const GUESSES = { connections: 4, everyMs: 1_000 };
 const GUESSED_PASSWORDS = 12;
-/** With the others', nearly the 256 that `requestsPerAddress` allows an address at a time. */
+/** Together with the others, nearly the 256 concurrent requests that `requestsPerAddress` allows an address. */
 const WAITS = { connections: 215, everyMs: 100 };
 
-/** So many characters of four bytes, and some more. */
+/** This many characters of four bytes, and some more. */
 const avatar = (change: number, characters: number): string =>
   `https://shop.example/${String(change)}/${'\u{1F600}'.repeat(characters)}`;
 
@@ -48,7 +56,7 @@ const longHistory = (userId: string): DomainEvent[] =>
 describeAttack('a user at the limits of what is allowed', () => {
   let attacked: ProgramUnderAttack;
   let user: SignedIn;
-  /** Of an operation that no block includes: whoever asks for it can wait. */
+  /** Hash of an operation that no block includes, so that requests for it can wait. */
   let userOpHash: string;
   beforeAll(async () => {
     const RATE_LIMITS = JSON.stringify({ storedBytes: { points: size.quotaBytes, seconds: storedBytes.seconds } });
@@ -70,7 +78,7 @@ describeAttack('a user at the limits of what is allowed', () => {
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
 
-  /** What the user asks, as often as is allowed. */
+  /** The user's requests, as frequent as is allowed. */
   const kinds = () => {
     const { chainId } = attacked.development;
     const own = `/user/${user.userId}`;
@@ -99,7 +107,7 @@ describeAttack('a user at the limits of what is allowed', () => {
     };
   };
 
-  /** Changes the profile until that is refused for the rest of the day, and not for a second. */
+  /** Changes the profile until a change is refused for the rest of the day, rather than for a second. */
   const useUpQuota = async (): Promise<Answered> => {
     let answer: Answered;
     let change = 0;
@@ -129,7 +137,7 @@ describeAttack('a user at the limits of what is allowed', () => {
     const more = await attacked.during(async () => {
       refused = await useUpQuota();
     });
-    // In a short run on a busy machine the user's own exports may hold up the rest beyond its deadline.
+    // In a short run on a busy machine, the user's own exports may delay the other requests beyond their deadline.
     if (isFullSize) {
       expect(answers).toMatchObject({
         ...{ changes: { 200: some }, asOf: { 200: some }, exports: { 200: some } },
@@ -141,7 +149,8 @@ describeAttack('a user at the limits of what is allowed', () => {
     expect(stored).toBeGreaterThan(size.quotaBytes / 2);
     expect(stored).toBeLessThanOrEqual(size.quotaBytes + LAST_ANSWER_BYTES);
     expect(cost.refused).toEqual([]);
-    // Of a quiet machine, on which the full size is started: beside other specs, they and not the user hold up others.
+    // Valid on a quiet machine, on which the full size is started: beside other specs, these delay other clients, not
+    // the user.
     if (!isFullSize) return;
     expect(cost.promised.medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
     expect(cost.promised.p99Ms).toBeLessThanOrEqual(P99_MS_MAX);

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Another loopback address than everybody else's. */
+/** A loopback address that no other client uses. */
 const ATTACKER = '127.0.0.2';
 
-/** The text of a request, with a body of JSON or without one. */
+/** The text of a request, with a JSON body or without a body. */
 export const requestText = (method: string, path: string, headers: Record<string, string> = {}, body = ''): string => {
   const ofBody =
     body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
@@ -12,13 +12,13 @@ export const requestText = (method: string, path: string, headers: Record<string
   return `${[`${method} ${path} HTTP/1.1`, ...fields].join('\r\n')}\r\n\r\n${body}`;
 };
 
-/** Connects from the attacker's address. That the connection is refused or cut is no failure of an attack. */
+/** Connects from the attacker's address. A refused or cut connection is not a failure of the attack. */
 export const attackerConnection = (url: string): Socket => {
   const { hostname, port } = new URL(url);
   return connect({ host: hostname, port: Number(port), localAddress: ATTACKER }).on('error', () => undefined);
 };
 
-/** Sends `text` on each of so many connections, reads nothing, and leaves them open for that time. */
+/** Sends `text` on each connection, reads nothing, and leaves the connections open for that time. */
 export const sendUnread = async (
   url: string,
   { connections, text, forMs }: { connections: number; text: string; forMs: number },
@@ -30,8 +30,8 @@ export const sendUnread = async (
 };
 
 /**
- * Sends requests as fast as they are answered, over so many connections. Returns how many answers had each status.
- * @param everyMs the least time between two requests of a connection
+ * Sends requests over several connections, each as fast as it is answered. Returns the number of answers by status.
+ * @param everyMs minimum time between two requests of a connection
  */
 export const flood = async (
   url: string,

@@ -16,7 +16,7 @@ export interface CalmAnswers {
   tookMs: number[];
   /** The same by a stopwatch that stands still while the machine is busy. */
   passedMs: number[];
-  /** What was answered instead of 200. */
+  /** Answers other than 200. */
   refused: string[];
 }
 

@@ -1,10 +1,10 @@
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { call, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 
 /** The account that anvil funds and unlocks first. */
 const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
-/** Of `Tick(uint256)`. */
+/** Topic of `Tick(uint256)`. */
 const TOPIC = 'b8c95b3cea6303a753d912e243354ef08add1085ed07d34191514ef1001ef9d8';
 /** Emits `Tick(n)` for n = count … 1; the count is the first word of the call's data. */
 const RUNTIME = `6000355b806000527f${TOPIC}60206000a1600190038060035700`;
@@ -13,12 +13,12 @@ const ABI = JSON.stringify([
   { type: 'event', name: 'Tick', anonymous: false, inputs: [{ name: 'n', type: 'uint256', indexed: false }] },
 ]);
 const EVENTS_PER_TRANSACTION = 10_000;
-/** Less than a transaction may have since Osaka. */
+/** Below the maximum gas of a transaction since Osaka. */
 const GAS = '0xf42400';
-/** More than are needed for a block to be final on the local chain. */
+/** More blocks than it takes for a block to become final on the local chain. */
 const BLOCKS_UNTIL_FINAL = '0x100';
 
-/** Lets a new contract emit so many events, and returns its address when all of them can be queried and are final. */
+/** Makes a new contract emit this many events, and returns its address once all are final and can be queried. */
 export const emitEvents = async (
   { rpcUrl, eventUrl, chainId }: DevelopmentFile,
   { bearer }: SignedIn,

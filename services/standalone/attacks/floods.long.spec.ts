@@ -6,7 +6,7 @@ import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './progr
 
 const folder = temporaryFolder();
 const size = sized({ small: { connections: 10, forMs: 2_000 }, full: { connections: 200, forMs: 15_000 } });
-/** Of an address: so few that a busy machine has more requests than that, too. */
+/** Limit per address: so low that even a busy machine sends more requests. */
 const ALLOWED = { points: 50, seconds: 1 };
 const preflight = { origin: 'https://nobody.example', 'access-control-request-method': 'POST' };
 
@@ -30,7 +30,7 @@ describeAttack('somebody who asks as fast as answers come', () => {
     const cost = await attacked.during(async () => {
       answers = await flood(accountUrl, { ...size, text });
     });
-    // So many a second, and those of a second that has begun.
+    // This many per second, plus those of a second that has started.
     expect(answers[status]).toBeLessThanOrEqual(ALLOWED.points * (size.forMs / 1_000 + 1));
     expect(answers['429']).toBeGreaterThan(0);
     expectWithinBudgets(cost);

@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { appHeaders, call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { appHeaders, call, signIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProcess } from '../../../shared/testing/processes/running-process.ts';
+import { RunningProgram } from '../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { describeAttack } from './program-under-attack.ts';
 import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
-/** An answer begins within 5 s; the rest is for a busy machine. */
+/** An answer starts within 5 s; the rest is tolerance for a busy machine. */
 const ANSWERED_WITHIN_MS = 6_000;
 const folder = temporaryFolder();
 
 describeAttack('an event store that is frozen', () => {
   it('leaves no request without an answer', async () => {
     await using stack = new AsyncDisposableStack();
-    const main = ['shared/testing/event-store-server/main.js', '127.0.0.1:0'];
+    const main = ['shared/testing/event-store-server/main.ts', '127.0.0.1:0'];
     const store = RunningProcess.spawn('event store', main, {});
     stack.defer(() => store.kill());
     const [, where = ''] = await store.ready(/listens on (127\.0\.0\.1:\d+)/);

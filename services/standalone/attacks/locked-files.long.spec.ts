@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { call, signIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { describeAttack } from './program-under-attack.ts';
 import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
-/** An answer begins within 5 s; the rest is for a busy machine. */
+/** An answer starts within 5 s; the rest is tolerance for a busy machine. */
 const ANSWERED_WITHIN_MS = 6_000;
-/** Of whatever needs no write. */
+/** For requests that need no write. */
 const READ_WITHIN_MS = 1_000;
 const folder = temporaryFolder();
 

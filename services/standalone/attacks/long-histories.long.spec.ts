@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts';
+import type { DomainEvent } from '../../../shared/event-store/transactions/folded-streams.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { sized } from '../../../shared/testing/sized.ts';
+import { call, signIn, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { isFullSize, sized } from '../../../shared/testing/sized.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { flood, requestText, sendUnread } from './attackers.ts';
-import { describeAttack, ProgramUnderAttack } from './program-under-attack.ts';
+import { describeAttack, ProgramUnderAttack, type AttackCost } from './program-under-attack.ts';
 
 const folder = temporaryFolder();
 const size = sized({ small: { changes: 3_000, forMs: 4_000 }, full: { changes: 7_000, forMs: 60_000 } });
 const CONNECTIONS = 20;
 
-/** Others may wait this much longer than while the same user asks as often for what is cheap. */
+/** How much longer other clients may wait than while the same user sends as many cheap requests. */
 const TIMES_MAX = 5;
 const MORE_MS_MAX = 20;
 
-/** As many changes of a profile as somebody makes in a minute and a half. */
+/** The profile changes that a user can make in a minute and a half. */
 const longHistory = (userId: string): DomainEvent[] =>
   Array.from({ length: size.changes }, (_, change) => ({
     type: 'ProfileUpdated',
@@ -39,10 +39,16 @@ describeAttack('a user with a long history', () => {
     const text = requestText('GET', `/user/${user.userId}`, user.bearer);
     const { accountUrl } = attacked.development;
     const { forMs } = size;
-    const { medianMs } = await attacked.during(() => flood(accountUrl, { connections: CONNECTIONS, text, forMs }));
-    controlMs = medianMs;
+    const control = await attacked.during(() => flood(accountUrl, { connections: CONNECTIONS, text, forMs }));
+    controlMs = control.promised.medianMs;
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
+
+  /** Times are compared at full size only, which is started on a quiet machine. */
+  const expectNobodyHeldUp = ({ refused, promised }: AttackCost): void => {
+    expect(refused).toEqual([]);
+    if (isFullSize) expect(promised.medianMs).toBeLessThanOrEqual(TIMES_MAX * controlMs + MORE_MS_MAX);
+  };
 
   it.each([
     ['for the user as it was', () => `?asOf=${new Date(Date.now() - 1_000).toISOString()}`],
@@ -50,15 +56,17 @@ describeAttack('a user with a long history', () => {
     ['for events that there are not', () => '/history?take=1000&type=Nothing'],
     ['for exports', () => '/history/export'],
   ])('asks as fast as answers come %s, and holds up nobody else', async (_, path) => {
-    const text = requestText('GET', `/user/${user.userId}${path()}`, user.bearer);
     const { accountUrl } = attacked.development;
+    const asked = `/user/${user.userId}${path()}`;
+    // Twenty long pages are read in turns: on a busy machine the first of them may take longer than the flood.
+    expect((await fetch(accountUrl + asked, { headers: user.bearer })).status).toBe(200);
+    const text = requestText('GET', asked, user.bearer);
     let answers: Record<string, number> = {};
     const cost = await attacked.during(async () => {
       answers = await flood(accountUrl, { connections: CONNECTIONS, text, forMs: size.forMs });
     });
-    expect(answers['200']).toBeGreaterThan(0);
-    expect(cost.refused).toEqual([]);
-    expect(cost.medianMs).toBeLessThanOrEqual(TIMES_MAX * controlMs + MORE_MS_MAX);
+    expect(Object.keys(answers).filter((status) => status !== '200' && status !== '429')).toEqual([]);
+    expectNobodyHeldUp(cost);
   });
 
   it('asks for many exports and reads none of them, and holds up nobody else', async () => {
@@ -66,7 +74,6 @@ describeAttack('a user with a long history', () => {
     const { accountUrl } = attacked.development;
     const { forMs } = size;
     const cost = await attacked.during(() => sendUnread(accountUrl, { connections: 90, text, forMs }));
-    expect(cost.refused).toEqual([]);
-    expect(cost.medianMs).toBeLessThanOrEqual(TIMES_MAX * controlMs + MORE_MS_MAX);
+    expectNobodyHeldUp(cost);
   });
 });

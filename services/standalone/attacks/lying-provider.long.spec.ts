@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, it } from '@jest/globals';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { MemoryChain } from '../../../shared/testing/chain/chain-reader.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../../../shared/testing/chain/json-rpc-node.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { sized } from '../../../shared/testing/sized.ts';
 import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './program-under-attack.ts';
@@ -12,7 +12,7 @@ const { bytes, rounds } = sized({ small: { bytes: 3 * MIB, rounds: 1 }, full: { 
 const TOLD_WITHIN_MS = 100_000;
 const FOLLOWED_WITHIN_MS = 60_000;
 
-/** What the provider answers instead of a header, by turns. */
+/** The provider's answers in place of a header, in turn. */
 const lies: ((header: string) => string)[] = [
   () => '['.repeat(bytes),
   () => '['.repeat(bytes / 3),

@@ -1,15 +1,15 @@
 /**
- * What the interface says of who owns, who is meant and who sees, written down once more and apart from the code that it
- * judges: lists that are searched from the beginning, and nothing else.
+ * The interface's rules about ownership, selection and visibility, written down a second time and independent of the
+ * code under test: lists that are searched from the beginning, and nothing else.
  */
 
-/** Somebody who calls: a user in an app, or, without a user, an app itself. */
+/** A caller: a user in an app, or, without a user, an app itself. */
 export interface Tenant {
   app: string;
   user: string | null;
 }
 
-/** An event as somebody describes it. */
+/** An event as a tenant describes it. */
 export interface Fragment {
   name: string;
   /** The signature without names and `indexed`: fragments that share it match the same logs. */
@@ -26,14 +26,14 @@ export interface Log {
   values: readonly string[];
 }
 
-/** A registration that somebody made at some time and may have dropped. */
+/** A registration that a tenant made at some time and may have dropped. */
 export interface ModelledWatch {
   contract: string;
   fragment: Fragment;
   id: string;
   startBlock: number;
   isPaused: boolean;
-  /** Since when somebody always had a claim. */
+  /** Since when it has always had a claim. */
   since: number;
   claims: { by: Tenant; since: number; startBlock: number }[];
 }
@@ -55,7 +55,7 @@ export class TenantsModel {
   private readonly records: { log: Log; watch: ModelledWatch }[] = [];
   private time = 0;
 
-  /** @param logs of every contract; those that happen later are added to them */
+  /** @param logs of every contract; later logs are added to the list */
   constructor(private readonly logs: readonly Log[]) {}
 
   find(contract: string, fragment: Fragment): ModelledWatch | undefined {
@@ -70,7 +70,7 @@ export class TenantsModel {
     return watch.claims.some((claim) => isSame(claim.by, by));
   }
 
-  /** The status of a registration. */
+  /** Returns the status of a registration. */
   statusOfRegistration(by: Tenant, contract: string, fragment: Fragment): number {
     const watch = this.find(contract, fragment);
     const all = this.watches.flatMap((one) => one.claims);
@@ -100,12 +100,12 @@ export class TenantsModel {
     this.move(watch);
   }
 
-  /** A watch begins where the first of those who claim it wants it to. */
+  /** A watch begins at the earliest block that any of its claimants wants. */
   private move(watch: ModelledWatch): void {
     if (watch.claims.length > 0) watch.startBlock = Math.min(...watch.claims.map(({ startBlock }) => startBlock));
   }
 
-  /** The status of a removal. */
+  /** Returns the status of a removal. */
   remove(by: Tenant, id: string): number {
     const watch = this.byId(id);
     if (!watch || !this.claims(watch, by)) return 404;
@@ -114,7 +114,7 @@ export class TenantsModel {
     return 204;
   }
 
-  /** The status of a pause or a resumption of what is there. */
+  /** Returns the status of pausing or resuming an existing watch. */
   change(by: Tenant, id: string, isPaused: boolean): number {
     const status = this.statusOfPower(by, id);
     const watch = this.byId(id);
@@ -133,7 +133,7 @@ export class TenantsModel {
     return this.watches.filter((watch) => watch.contract === contract && watch.claims.length > 0);
   }
 
-  /** The watches that an event of this name or bare signature means, one for each signature. */
+  /** Returns the watches that an event's name or bare signature means, one for each signature. */
   meant(by: Tenant | undefined, contract: string, name: string): ModelledWatch[] {
     const named = this.ofContract(contract).filter(({ fragment }) => [fragment.name, fragment.bare].includes(name));
     const own = by ? named.filter((watch) => this.claims(watch, by)) : [];
@@ -142,13 +142,13 @@ export class TenantsModel {
     return this.oldestOfEach(nearest, by);
   }
 
-  /** One for each signature, that which it means. */
+  /** Returns the watch that each signature means. */
   meantByAll(by: Tenant, contract: string): ModelledWatch[] {
     const bares = [...new Set(this.ofContract(contract).map(({ fragment }) => fragment.bare))];
     return bares.flatMap((bare) => this.meant(by, contract, bare));
   }
 
-  /** Returns the records that are stored now, because their watches are claimed and not paused. */
+  /** Returns the records to store now, because their watches are claimed and not paused. */
   follow(): { log: Log; watch: ModelledWatch }[] {
     const read = this.watches.filter((watch) => watch.claims.length > 0 && !watch.isPaused);
     const found = read.flatMap((watch) =>
@@ -165,14 +165,14 @@ export class TenantsModel {
     return this.subscriptions.some((one) => isSame(one.by, by) && one.watch === watch);
   }
 
-  /** Takes the subscriptions whose watches nobody claims any more. */
+  /** Removes and returns the subscriptions whose watches have no claim any more. */
   stopped(): ModelledSubscription[] {
     const { subscriptions } = this;
     this.subscriptions = subscriptions.filter(({ watch }) => watch.claims.length > 0);
     return subscriptions.filter(({ watch }) => watch.claims.length === 0);
   }
 
-  /** Blocks and watches of the records, in the order of the chain. */
+  /** Returns blocks and watches of the records, in the order of the chain. */
   recordsOf(watches: readonly ModelledWatch[], argument?: { name: string; value: string }): string[] {
     return this.records
       .filter(({ watch }) => watches.includes(watch))

@@ -1,15 +1,16 @@
+import { readSponsorship } from '../../onchain/sponsorship-administration.ts';
 import type { Wallet } from 'ethers';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import { accountRoutes } from '../../../schemas/http/account/account-routes.ts';
 import { commandRefused, subscribed } from '../../../schemas/socket/stream-commands.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { remoteIssuer } from '../../../shared/auth/access-tokens.jose.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, redeemChallenge, type Answered } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { ALLOWS_ALL, SendsUnderTest, type SendingApp } from '../../account/testing/sends-under-test.ethers.ts';
-import { CHAIN_ID } from '../../event-catcher/testing/catcher-fixtures.ts';
-import { serveCatcherRoutes } from '../../event-catcher/testing/catcher-routes.module.ts';
+import { callUntilServed, redeemChallenge, type Answered } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { ALLOWS_ALL, SendsUnderTest, type SendingApp } from '../../onchain/testing/sends-under-test.ethers.ts';
+import { CHAIN_ID } from '../../event-catcher/testing/routes/catcher-fixtures.ts';
+import { serveCatcherRoutes } from '../../event-catcher/testing/routes/catcher-routes.module.ts';
 import { startRelay } from '../../relay/relay.ts';
 import { startStream } from '../../stream/stream.module.ts';
 import { StreamClient } from '../../stream/testing/stream-client.socketio.ts';
@@ -17,14 +18,14 @@ import { caughtUp } from '../fuzzer/projected.ts';
 import type { Tenant } from './tenants-model.ts';
 
 const ETHER = 10n ** 18n;
-/** A login links for five minutes. */
+/** A login may link for five minutes. */
 const RENEWED_MS = 4 * 60_000;
 
 type Named = Record<'contractAddress' | 'eventSignature', string> & { watchId?: string };
 
 /** A user in an app, or an app itself, with a session and two sockets. */
 export class CallingTenant implements Tenant {
-  /** A member of its own: those who call are copied without their user. */
+  /** An own member, so that copies without the user keep it. */
   readonly app: string;
   private bearer = { authorization: '' };
   private signedInAt = -Infinity;
@@ -42,7 +43,7 @@ export class CallingTenant implements Tenant {
 
   async ask(url: string, { method = 'GET', body }: { method?: string; body?: object } = {}): Promise<Answered> {
     await this.renew();
-    return call(url, { method, body, headers: this.bearer });
+    return callUntilServed(url, { method, body, headers: this.bearer });
   }
 
   async link(wallet: Wallet): Promise<Answered> {
@@ -50,12 +51,15 @@ export class CallingTenant implements Tenant {
     return redeemChallenge({ accountUrl: this.sends.service.url, app: this.sending }, wallet, this.bearer);
   }
 
-  /** Subscribes on the socket that listens. @returns the id of the subscription and of its watch, or why there is none */
+  /**
+   * Subscribes on the listening socket.
+   * @returns the id of the subscription and of its watch, or the reason for a refusal
+   */
   async subscribe(named: Named) {
     return subscribeOn((await this.renew()).listening, named);
   }
 
-  /** Returns which watch a subscription would be of, or why of none. */
+  /** Returns the watch to which a subscription would belong, or the reason for a refusal. */
   async meantBy(named: Named): Promise<string> {
     const { asking } = await this.renew();
     const answer = await subscribeOn(asking, named);
@@ -63,12 +67,12 @@ export class CallingTenant implements Tenant {
     return answer.watchId;
   }
 
-  /** Ends a subscription of the socket that listens. @returns why not */
+  /** Ends a subscription of the listening socket. @returns the reason for a refusal */
   async unsubscribe(subscriptionId: string): Promise<string | undefined> {
     return refusalIn(await (await this.renew()).listening.request('unsubscribe', { subscriptionId }));
   }
 
-  /** Shows the token of somebody else on the socket that listens. @returns why it is not taken */
+  /** Sends another tenant's token on the listening socket. @returns the reason for a refusal */
   async showTokenOf(other: CallingTenant): Promise<string | undefined> {
     await other.renew();
     return refusalIn(await (await this.renew()).listening.request('refresh', { token: other.token }));
@@ -87,7 +91,10 @@ export class CallingTenant implements Tenant {
     listening.messages.splice(listening.messages.findIndex(isIt), 1);
   }
 
-  /** Takes what came over the socket that listens, once it is so many events: blocks and watches, or other messages. */
+  /**
+   * Takes the messages of the listening socket, once it has received this many events: blocks and watches, or other
+   * messages.
+   */
   async received(count: number): Promise<string[]> {
     const { listening } = await this.renew();
     await listening.waitForEvents(count);
@@ -139,8 +146,9 @@ const subscribeOn = async (client: StreamClient, named: Named): Promise<{ id?: s
 };
 
 /**
- * Two apps with users, of whom one uses both; an app of somebody else, which that one uses, too; and an app whose user
- * claims nothing and listens to everything. All three services serve them, on one memory event store and one real chain.
+ * Two apps with users, one of whom uses both; a third party's app, which that user uses too; and an app whose user
+ * claims nothing and listens to everything. All three services serve them, on one event store in memory and one real
+ * chain.
  */
 export const startTenants = async (folder: string, settings: Record<string, string>) => {
   const sends = await SendsUnderTest.start(folder, {
@@ -160,7 +168,7 @@ export const startTenants = async (folder: string, settings: Record<string, stri
 
   const apps = {
     one: await sends.app(),
-    /** It pays for sends of others' sessions, too. */
+    /** This app also pays for sends of other apps' sessions. */
     generous: await sends.app({ ...ALLOWS_ALL, anySession: true }),
     theirs: await sends.app(ALLOWS_ALL, true),
   };
@@ -182,7 +190,7 @@ export const startTenants = async (folder: string, settings: Record<string, stri
     listener,
     accountUrl: account.url,
     eventUrl: catcher.service.url,
-    paidBy: async (app: SendingApp) => (await sends.apps.sponsorship(app.id)).chains[0]?.operations,
+    paidBy: async (app: SendingApp) => (await readSponsorship(sends.foundation, app.id)).chains[0]?.operations,
     caughtUp: () => caughtUp(sends.foundation),
     close: async () => {
       for (const one of [...tenants, listener]) one.close();

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../schemas/http/event-catcher/watched-contract.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { SeededRandom } from '../../../shared/testing/simulation/seeded-random.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { NOBODY } from '../../account/testing/sends-under-test.ethers.ts';
-import { CHAIN_ID, registration, TOKEN, transferRecord } from '../../event-catcher/testing/catcher-fixtures.ts';
+import { NOBODY } from '../../onchain/testing/sends-under-test.ethers.ts';
+import { CHAIN_ID, registration, TOKEN, transferRecord } from '../../event-catcher/testing/routes/catcher-fixtures.ts';
 import { AccountsModel } from './accounts-model.ts';
 import { FINAL, QUOTAS, TenantsModel, type Fragment, type ModelledWatch } from './tenants-model.ts';
 import { startTenants, type CallingTenant } from './tenants-under-test.ethers.ts';
@@ -15,11 +15,11 @@ import { startTenants, type CallingTenant } from './tenants-under-test.ethers.ts
 /** `SEED=17 ACTIONS=2000 npm test -- attacks/tenants` repeats a run, or makes a longer one. */
 const SEED = Number(process.env['SEED'] ?? 1);
 const ACTIONS = Number(process.env['ACTIONS'] ?? 300);
-/** Of one action, on a busy machine. */
+/** Maximum time of one action, on a busy machine. */
 const PATIENCE_MS = 1_000;
-/** Of so many actions, something of everything happens. */
+/** In a run of this many actions, every outcome occurs. */
 const LONG = 1_000;
-/** How commands of the account service end. */
+/** The outcomes of commands of the account service. */
 const OUTCOMES = [
   ...['cancel 403', 'cancel 404', 'cancel 409', 'compared', 'link 201', 'link 403', 'link 409'],
   ...['send forbidden', 'send insufficient_funds', 'send sponsorship_refused', 'send taken'],
@@ -56,13 +56,13 @@ let running: Awaited<ReturnType<typeof startTenants>>;
 let accounts: AccountsModel;
 const model = new TenantsModel(LOGS);
 const random = new SeededRandom(SEED);
-/** Nobody's, or linked to somebody. */
+/** Wallets that are linked to nobody or to a user. */
 const wallets = [randomWallet(), randomWallet(), randomWallet()];
 const identityIds = new Map<string, string>();
-/** How many events each contract has. */
+/** Number of events of each contract. */
 const stored = new Map<string, number>();
 const seen = new Set<string>();
-/** By tenant, what was sent to the sockets that listen. */
+/** Number of events sent to the listening socket, by tenant. */
 const delivered = new Map<CallingTenant, number>();
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ beforeAll(async () => {
   const progress = { finalized: FINAL, watchesUpTo: Number.MAX_SAFE_INTEGER, backfills: [] };
   const advanced = anEvent({ type: 'ChainAdvanced', data: { ...eventExamples.ChainAdvanced, ...progress } });
   await running.foundation.eventStore.append(`chain-${String(CHAIN_ID)}`, -1, [advanced]);
-  // An account that is not deployed yet may have a send signed anew.
+  // If an account is not deployed yet, its send may be signed again.
   for (const one of tenants.slice(0, 6)) await send(one, one.sending);
 });
 afterAll(() => running.close());
@@ -89,7 +89,7 @@ const ask = (by: CallingTenant, path: string, how?: Parameters<CallingTenant['as
 const askAccount = (by: CallingTenant, path: string, how?: Parameters<CallingTenant['ask']>[1]) =>
   by.ask(running.accountUrl + path, how);
 
-/** Stores what a follower finds. */
+/** Stores the events that a follower would find. */
 const follow = async () => {
   const found = model.follow();
   for (const { log, watch } of found) {
@@ -109,7 +109,7 @@ const follow = async () => {
   return found;
 };
 
-/** Returns when everybody has what an action brings, and nobody anything else. */
+/** Returns once every tenant has received the effects of an action, and nothing else. */
 const settle = async () => {
   const { tenants, listener } = running;
   await running.caughtUp();
@@ -166,7 +166,7 @@ const post = async (by: CallingTenant, id: string, what: string) =>
 
 const channelOf = (watches: readonly ModelledWatch[]) =>
   watches.length > 1 ? 'validation_failed' : (watches[0]?.id ?? 'watch_not_found');
-/** Subscribes for good. */
+/** Subscribes permanently. */
 const subscribe = async (by: CallingTenant, contractAddress: string, eventSignature: string, watchId?: string) => {
   const watches = watchId === undefined ? model.meant(by, contractAddress, eventSignature) : [model.byId(watchId)];
   const [watch] = watches;
@@ -177,7 +177,7 @@ const subscribe = async (by: CallingTenant, contractAddress: string, eventSignat
 };
 
 const aUser = () => draw(running.users).address.toLowerCase();
-/** Asks for a user, whose wallets only that user is shown. */
+/** Requests a user; only that user sees the linked wallets. */
 const showUser = async (by: CallingTenant, user: string) => {
   const { status, body } = await askAccount(by, `/user/${user}`);
   expect(status).toBe(by.user === null ? 403 : 200);
@@ -217,13 +217,13 @@ const unlink = async (by: CallingTenant) => {
   seen.add(`unlink ${String(status)}`);
 };
 
-/** A log, in both contracts. */
+/** Adds a log to both contracts. */
 const happen = () => {
   LOGS.push(logAt(10 + LOGS.length, draw([0, 3, 4])));
   return Promise.resolve();
 };
 
-/** What somebody does, and everybody may notice. */
+/** Actions that other tenants may notice. */
 const mutations: ((by: CallingTenant) => Promise<void>)[] = [
   register,
   register,
@@ -274,7 +274,7 @@ const mutations: ((by: CallingTenant) => Promise<void>)[] = [
     seen.add(`cancel ${String(status)}`);
   },
 ];
-/** What somebody asks, which changes nothing. */
+/** Requests that change nothing. */
 const questions: ((by: CallingTenant, contract: string, name: string) => Promise<void>)[] = [
   async (by, contract, name) => {
     const expected = shown(contract, model.meant(by, contract, name));
@@ -348,7 +348,7 @@ const questions: ((by: CallingTenant, contract: string, name: string) => Promise
   },
 ];
 
-/** What somebody sees of an event, by all ways; `undefined` where neither he nor his app claims it. */
+/** A tenant's view of an event, by all routes; `undefined` if neither the tenant nor its app claims the event. */
 const viewOf = async (by: CallingTenant, contract: string, name: string) => {
   const claimants = [by, { app: by.app, user: null }];
   const isClaimed = (watch: ModelledWatch) => claimants.some((one) => model.claims(watch, one));
@@ -361,7 +361,7 @@ const viewOf = async (by: CallingTenant, contract: string, name: string) => {
   };
 };
 
-/** Somebody does something, and what somebody else sees of what is his stays, but for more of its history. */
+/** A tenant acts, and another tenant's view of its own watches stays the same, except for more history. */
 const mutate = async (by: CallingTenant): Promise<void> => {
   const others = running.tenants.filter((one) => one !== by && (one.app !== by.app || by.user !== null));
   const [other, contract, name] = [draw(others), draw(CONTRACTS), draw(NAMES)];
@@ -390,7 +390,7 @@ describe(`tenants of one system, ${String(ACTIONS)} actions of SEED=${String(SEE
         const by = draw(running.tenants);
         await (random.chance(0.5) ? mutate(by) : draw(questions)(by, draw(CONTRACTS), draw(NAMES)));
       }
-      // A run that was refused everything shows nothing.
+      // A run in which everything was refused would prove nothing.
       expect(seen).toContain('compared');
       const heard = running.tenants.filter((one) => delivered.get(one)).length;
       if (ACTIONS >= LONG) expect([[...seen].sort(), heard > 3]).toEqual([OUTCOMES, true]);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, it } from '@jest/globals';
-import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts';
+import type { DomainEvent } from '../../../shared/event-store/transactions/folded-streams.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { call, signIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { sized } from '../../../shared/testing/sized.ts';
 import { requestText, sendUnread } from './attackers.ts';
@@ -35,11 +35,11 @@ describeAttack('somebody who reads no answer', () => {
 
 describeAttack('a user who reads no answer', () => {
   it('holds little memory with 50 queries of long pages a second', async () => {
-    // Kept in memory, the answers of these seconds would have 800 MB.
+    // In memory, the answers of these seconds would take 800 MB.
     const { seconds } = sized({ small: { seconds: 20 }, full: { seconds: 66 } });
     await using attacked = await ProgramUnderAttack.start(join(folder, 'pages'));
     const { accountUrl } = attacked.development;
-    // Not the calm client's user, who may ask only so often.
+    // Not the calm client's user, whose requests are limited too.
     const { userId, bearer } = await signIn(attacked.development);
     await attacked.append(`user-${userId}`, longHistory(userId));
     const page = `/user/${userId}/history?take=1000`;

@@ -13,7 +13,7 @@ export interface Answer {
   body: Record<string, string>;
 }
 
-/** Who is signed in: the headers of that. */
+/** A signed-in user, with the headers of the session. */
 export interface SignedIn {
   userId: string;
   headers: Record<string, string>;
@@ -60,11 +60,11 @@ export const send = async (
   });
 };
 
-/** Returns what signs wallets in to a running program. */
+/** Returns a function that signs wallets in to a running program. */
 export const walletLogins = ({ accountUrl, app }: DevelopmentFile): ((wallet: Wallet) => Promise<SignedIn>) => {
   const signer = new Wallet(app.signingKey);
   let signed: { at: number; headers: Record<string, string> } | undefined;
-  /** Scheme v1 does not say what is asked, so that one signature is enough for a while. */
+  /** A v1 signature does not cover the request, so one signature suffices for a while. */
   const appHeaders = () => {
     if (signed && Date.now() - signed.at < 60_000) return signed.headers;
     const at = Date.now();

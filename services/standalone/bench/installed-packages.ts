@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Returns a folder with packages that are no dependency of ours, for they bring hundreds, or have a licence of another kind:
- * they are installed into the user's cache when they are first measured.
+ * Returns a folder with packages that are not dependencies of this program, because they bring hundreds of others, or
+ * have another kind of licence. Installs them into the user's cache on first use.
  */
 export const installedPackages = (name: string, packages: readonly string[]): string => {
   const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), `annals-bench-${name}`);

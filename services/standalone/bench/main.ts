@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { runCommandLine } from '../command-line/run-command-line.ts';
-import { benchBackfill } from './backfill.bench.ts';
-import { benchCatcher } from './catcher.bench.ts';
-import { benchDecoding } from './decoding.bench.ts';
-import { benchEmbeddedStore } from './embedded-store.bench.ts';
-import { benchEngines, whyNoEngines } from './engines.bench.ts';
-import { benchLogins } from './logins.bench.ts';
-import { benchOperations } from './operations.bench.ts';
-import { benchQueries } from './queries.bench.ts';
-import { benchTiming } from './timing.bench.ts';
-import { benchTransact } from './transact.bench.ts';
+import { benchBackfill } from './catcher/backfill.bench.ts';
+import { benchCatcher } from './catcher/catcher.bench.ts';
+import { benchDecoding } from './catcher/decoding.bench.ts';
+import { benchEmbeddedStore } from './engines/embedded-store.bench.ts';
+import { benchHistory } from './history/history.bench.ts';
+import { benchEngines, whyNoEngines } from './engines/engines.bench.ts';
+import { benchLogins } from './logins/logins.bench.ts';
+import { benchOperations } from './operations/operations.bench.ts';
+import { benchQueries } from './engines/queries.bench.ts';
+import { benchTiming } from './logins/timing.bench.ts';
+import { benchStream } from './stream/stream.bench.ts';
+import { benchTransact } from './engines/transact.bench.ts';
 import type { Figure, Report } from './measure.ts';
 
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
@@ -25,6 +27,8 @@ const benches: Record<string, (folder: string, report: Report) => Promise<void>>
   backfill: benchBackfill,
   engines: benchEngines,
   queries: benchQueries,
+  history: benchHistory,
+  stream: benchStream,
   timing: benchTiming,
 };
 
@@ -42,7 +46,7 @@ const run = async (names: readonly string[], json: boolean): Promise<void> => {
   }
 };
 
-/** The benches that can run here; for the others it prints why not. */
+/** The benches that can run here; prints why the others cannot. */
 const runnableBenches = (): string[] => {
   const reason = whyNoEngines();
   if (reason !== undefined) process.stderr.write(`engines is left out: ${reason}\n`);
@@ -52,6 +56,10 @@ const runnableBenches = (): string[] => {
 
 const lineOf = (measured: Figure): string => {
   const what = measured.what.padEnd(44);
+  if ('aim' in measured) {
+    const { value, unit, aim, isMet } = measured;
+    return `${what} ${value.toLocaleString('en').padStart(10)} ${unit}   aim: ${aim}: ${isMet ? 'met' : 'NOT met'}`;
+  }
   if ('msEach' in measured) return `${what} ${String(measured.msEach).padStart(10)} ms of processor time each`;
   if ('bytesEach' in measured) return `${what} ${String(measured.bytesEach).padStart(10)} bytes each`;
   if ('mb' in measured) return `${what} ${measured.mb.join(', ')} MB, at most ${String(measured.mostMb)} MB`;

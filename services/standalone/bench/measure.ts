@@ -20,33 +20,33 @@ export interface Ratio {
   times: number;
 }
 
-/** The processor time that an operation takes, in all threads of a process: others on a busy machine do not change it. */
+/** The processor time of an operation, in all threads of a process. Independent of other processes on the machine. */
 export interface ProcessorTime {
   what: string;
   msEach: number;
 }
 
-/** The memory of a process, over parts of what it does that are equally large. */
+/** The memory of a process, over equally large parts of its work. */
 export interface Memory {
   what: string;
-  /** What it has in the middle of each part. */
+  /** Memory in the middle of each part. */
   mb: number[];
   mostMb: number;
 }
 
-/** How much is stored for an operation. */
+/** Bytes stored per operation. */
 export interface Size {
   what: string;
   bytesEach: number;
 }
 
-/** What those who sent bundles have more than before, all together. */
+/** The gain of those who sent bundles, all together. */
 export interface Gain {
   what: string;
   gainedWei: string;
 }
 
-/** Operations that were accepted, and are in no block. */
+/** Accepted operations that are in no block. */
 export interface Missing {
   what: string;
   missing: number;
@@ -57,20 +57,31 @@ export interface Comparison {
   what: string;
   /** Welch's t. */
   t: number;
-  /** Whether the time tells which kind it was. */
+  /** Whether the time reveals the kind. */
   tells: boolean;
   knownMs: number;
   unknownMs: number;
   count: number;
 }
 
-export type Figure = Measured | Latency | Ratio | ProcessorTime | Memory | Size | Comparison | Gain | Missing;
+/** A figure beside its aim. */
+export interface Aimed {
+  what: string;
+  value: number;
+  unit: string;
+  /** In words, with the size that it is meant for. */
+  aim: string;
+  /** Whether the value, of the size that was measured, is what it is to be. */
+  isMet: boolean;
+}
+
+export type Figure = Measured | Latency | Ratio | ProcessorTime | Memory | Size | Comparison | Gain | Missing | Aimed;
 export type Report = (measured: Figure) => void;
 
-/** What is usual for leaks by time: noise alone is beyond it once in some hundred thousand comparisons. */
+/** The usual threshold for timing leaks: noise alone exceeds it once in some hundred thousand comparisons. */
 const T_MAX = 4.5;
 
-/** Compares times by their means; the medians are for who reads it. */
+/** Compares times by their means; the medians are for the reader. */
 export const compareTimes = (
   what: string,
   { known, unknown }: { known: readonly number[]; unknown: readonly number[] },
@@ -98,6 +109,17 @@ const momentsOf = (values: readonly number[]): { mean: number; variance: number 
   return { mean, variance: squares / (values.length - 1) };
 };
 
+/** @param of the size for which the limit is meant */
+export const aimed = (
+  { what, value, unit }: Pick<Aimed, 'what' | 'value' | 'unit'>,
+  limit: ({ atMost: number } | { atLeast: number }) & { of: string },
+): Aimed => {
+  const [sign, number] = 'atMost' in limit ? ['≤', limit.atMost] : ['≥', limit.atLeast];
+  const isMet = 'atMost' in limit ? value <= number : value >= number;
+  const aim = `${sign} ${number.toLocaleString('en')} ${unit}, ${limit.of}`;
+  return { what, value: Math.round(value * 100) / 100, unit, aim, isMet };
+};
+
 const medianOf = (values: readonly number[]): number => {
   const sorted = values.toSorted((left, right) => left - right);
   return Math.round((sorted[Math.floor(sorted.length / 2)] ?? Number.NaN) * 1_000) / 1_000;
@@ -109,7 +131,7 @@ export const latencyOf = (what: string, tookMs: readonly number[]): Latency => {
   return { what, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), count: sorted.length };
 };
 
-/** Runs `work` once, which does `count` operations, and returns how many it did in a second. */
+/** Runs `work` once, which does `count` operations, and returns the operations per second. */
 export const measure = async (what: string, count: number, work: () => Promise<void>): Promise<Measured> => {
   const startedAt = performance.now();
   await work();

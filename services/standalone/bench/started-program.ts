@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 const SHOWN = 4_000;
 
-/** A program of somebody else as a process of its own. */
+/** Another program, as a process of its own. */
 export class StartedProgram {
   private said = '';
 
@@ -26,7 +26,7 @@ export class StartedProgram {
     return this.child.pid;
   }
 
-  /** @throws an error with what it said last, if it has ended */
+  /** @throws an error with its last output, if it has ended */
   requireRunning(): void {
     if (this.hasEnded) throw new Error(`${this.name} has ended:\n${this.said}`);
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { annalsCommand } from './annals-command.ts';
 
-/** Every command below it that does something, by the words that are typed. */
+/** Returns every command without subcommands, by the words to type. */
 const leaves = (command: Command, words: string): [string, Command][] =>
   command.commands.length === 0
     ? [[words, command]]
@@ -14,8 +14,15 @@ const helpOf = (command: Command): string => {
   return help;
 };
 
+const all = await annalsCommand();
+
+it.each(all.commands.map((command) => command.name()))('%s is there where it alone is loaded', async (name) => {
+  const { commands } = await annalsCommand(name);
+  expect(commands.map((command) => command.name())).toContain(name);
+});
+
 describe('the help of', () => {
-  const commands = leaves(annalsCommand(), 'annals');
+  const commands = leaves(all, 'annals');
 
   it('as many commands as there are', () => {
     expect(commands.length).toBeGreaterThan(25);

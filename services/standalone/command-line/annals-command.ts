@@ -1,16 +1,25 @@
 import { Command } from 'commander';
-import { appCommand } from './app.commands.ts';
-import { auditCommand } from './audit/audit.commands.ts';
-import { vaultCommand } from './vault.commands.ts';
-import { watchCommand } from './watch.commands.ts';
-import { chainCommand } from './chain.commands.ts';
-import { configCommand } from './config.commands.ts';
-import { keysCommand } from './keys.commands.ts';
 import { serviceCommands } from './service.commands.ts';
-import { sessionsCommand } from './sessions.commands.ts';
 
-/** `annals`, with every command. */
-export const annalsCommand = (): Command => {
+/** Each is loaded when it is called: all of them take a second. */
+const groups = new Map<string, () => Promise<Command>>(
+  Object.entries({
+    app: async () => (await import('./apps/app.commands.ts')).appCommand(),
+    chain: async () => (await import('./chains/chain.commands.ts')).chainCommand(),
+    keys: async () => (await import('./keys.commands.ts')).keysCommand(),
+    sessions: async () => (await import('./sessions.commands.ts')).sessionsCommand(),
+    watch: async () => (await import('./watches/watch.commands.ts')).watchCommand(),
+    replay: async () => (await import('./topics/replay.command.ts')).replayCommand(),
+    'stream-check': async () => (await import('./stream/stream-check.command.ts')).streamCheckCommand(),
+    vault: async () => (await import('./vault/vault.commands.ts')).vaultCommand(),
+    audit: async () => (await import('./audit/audit.commands.ts')).auditCommand(),
+    projections: async () => (await import('./projections/projections.commands.ts')).projectionsCommand(),
+    config: async () => (await import('./config.commands.ts')).configCommand(),
+  }),
+);
+
+/** Returns `annals` with the services and one group of commands; with every command if there is no group of this name. */
+export const annalsCommand = async (group = ''): Promise<Command> => {
   const annals = new Command('annals').description('accounts and chain events, event-sourced').addHelpText(
     'after',
     `
@@ -23,19 +32,11 @@ Examples:
   annals keys rotate
   annals vault backup vault.ndjson                             what must not be lost, for a safe place
   annals audit verify history.ndjson --jwks jwks.json
+  annals projections verify                                    whether read models are what the events make of them
   annals config check`,
   );
-  for (const command of [
-    ...serviceCommands(),
-    appCommand(),
-    chainCommand(),
-    keysCommand(),
-    sessionsCommand(),
-    watchCommand(),
-    vaultCommand(),
-    auditCommand(),
-    configCommand(),
-  ])
-    annals.addCommand(command);
+  const open = groups.get(group);
+  const opened = await Promise.all((open ? [open] : [...groups.values()]).map((one) => one()));
+  for (const command of [...serviceCommands(), ...opened]) annals.addCommand(command);
   return annals;
 };

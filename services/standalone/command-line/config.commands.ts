@@ -1,4 +1,5 @@
-import { Argument, Command } from 'commander';
+import { Argument, type Command } from 'commander';
+import { command, print, type Json } from './command.ts';
 import { maskUrl } from '../../../shared/config/mask-url.ts';
 import { requiredByService, serviceNames, type ServiceName } from '../../../shared/config/services.ts';
 import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
@@ -12,35 +13,25 @@ interface PrintedSetting {
 }
 
 export const configCommand = (): Command =>
-  new Command('config')
-    .description('shows or checks the settings that this process would run with')
+  command('config', 'shows or checks the settings that this process would run with')
     .addCommand(
-      new Command('print')
-        .description('lists every setting with its value, source and meaning; secrets masked')
+      command('print', 'lists every setting with its value, source and meaning; secrets masked', 'config print --json')
         .option('--json', 'for machines')
-        .addHelpText('after', '\nExample:\n  annals config print --json')
         .action(({ json }: { json?: boolean }) => {
-          // No setting is required here: what a service needs is checked when that starts.
+          // No setting is required here: each service checks its own when it starts.
           const printed = printable(loadSettings(process.env, {}));
           process.stdout.write(json ? `${JSON.stringify(printed, null, 2)}\n` : printed.map(toLine).join(''));
         }),
     )
     .addCommand(
-      new Command('check')
-        .description('exits with 1 and names every wrong setting')
+      command('check', 'exits with 1 and names every wrong setting', 'config check', 'config check relay')
         .addArgument(new Argument('[service]', 'as a process of its own; default: all in one').choices(serviceNames))
         .option('--json', 'for machines')
-        .addHelpText('after', '\nExamples:\n  annals config check\n  annals config check relay')
-        .action((service: ServiceName | undefined, { json }: { json?: boolean }) => {
+        .action((service: ServiceName | undefined, options: Json) => {
           const { wrong } = checkSettings(process.env, service && requiredByService[service]);
           if (wrong.length > 0) process.exitCode = 1;
-          if (json) {
-            process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong })}\n`);
-            return;
-          }
-          const lines =
-            wrong.length === 0 ? ['every setting is valid'] : wrong.map(({ name, message }) => `${name} ${message}`);
-          process.stdout.write(`${lines.join('\n')}\n`);
+          const lines = wrong.map(({ name, message }) => `${name} ${message}`);
+          print(options, { ok: wrong.length === 0, wrong }, lines.join('\n') || 'every setting is valid');
         }),
     );
 

@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
+import { folderWithStores } from '../../../shared/testing/engines/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { keysCommand } from './keys.commands.ts';
 

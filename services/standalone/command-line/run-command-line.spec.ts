@@ -14,7 +14,7 @@ const program = (): Command =>
     ),
   );
 
-/** Runs it as a process would, whose exit code and output are given back. */
+/** Runs a command as a process would. Returns the exit code and output. */
 const run = async (...args: string[]) => {
   const before = process.exitCode;
   const umask = process.umask(0o077);
@@ -28,7 +28,7 @@ const run = async (...args: string[]) => {
     return { code: process.exitCode, stdout: textOf(stdout), stderr: textOf(stderr) };
   } finally {
     process.exitCode = before;
-    // The command line keeps the files of its process private: those of the next spec are its own.
+    // The command line makes the files of its process private: restore that for the next spec.
     process.umask(umask);
   }
 };

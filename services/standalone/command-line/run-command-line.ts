@@ -1,12 +1,12 @@
 import { CommanderError, type Command } from 'commander';
 import { reasonToEnd } from '../../../shared/errors/reason-to-end.ts';
-import { keepFilesPrivate } from '../../../shared/primitives/keep-files-private.ts';
+import { keepFilesPrivate } from '../../../shared/primitives/files/keep-files-private.ts';
 import { WrongArguments } from './wrong-arguments.ts';
 
 const DID_NOT_WORK = 1;
 const WRONG_ARGUMENTS = 2;
 
-/** Runs a command. If it fails, it prints the reason in one line, and exits with 1; with 2 if its arguments are wrong. */
+/** Runs a command. If it fails, prints the reason in one line and exits with 1; with 2 if its arguments are wrong. */
 export const runCommandLine = async (program: Command, args = process.argv.slice(2)): Promise<void> => {
   keepFilesPrivate();
   process.stdout.off('error', failUnlessReaderGone).on('error', failUnlessReaderGone);
@@ -15,7 +15,7 @@ export const runCommandLine = async (program: Command, args = process.argv.slice
     await program.parseAsync(withoutHelpOfUnknown(program, args), { from: 'user' });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
-    // Commander has printed what it threw.
+    // Commander has printed its own errors already.
     if (!(error instanceof CommanderError)) process.stderr.write(`annals: ${reasonToEnd(error)}\n`);
   }
 };
@@ -24,7 +24,7 @@ export const runCommandLine = async (program: Command, args = process.argv.slice
 export const isReaderGone = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EPIPE';
 
-/** What is printed to a reader that has read enough, as `head` has, is lost, and is no failure. */
+/** Ignores output to a reader that has read enough, such as `head`. */
 const failUnlessReaderGone = (error: Error): void => {
   if (!isReaderGone(error)) throw error;
 };
@@ -41,8 +41,8 @@ const exitCodeOf = (error: unknown): number => {
 };
 
 /**
- * Commander answers `--help` before it looks at the name of the command: for a name that is misspelt it would print the help
- * of all, and exit with 0.
+ * Commander handles `--help` before it checks the command's name: for a misspelt name it would print the general help,
+ * and exit with 0.
  */
 const withoutHelpOfUnknown = (program: Command, args: readonly string[]): string[] => {
   let command = program;

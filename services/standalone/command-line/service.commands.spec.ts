@@ -17,7 +17,7 @@ const ONLY_NPM_START = ['LOCAL_CHAIN_PORT'];
 describe('annals <service> --help', () => {
   it('exists for each service', () => {
     expect(serviceCommands().map((command) => command.name())).toEqual([
-      ...['account', 'event-catcher', 'relay', 'projector', 'stream'],
+      ...['account', 'bundler', 'event-catcher', 'relay', 'projector', 'stream'],
     ]);
   });
 

@@ -7,7 +7,7 @@ interface ServiceCommand {
   description: string;
   settings: readonly SettingName[];
   examples: readonly string[];
-  /** Imports the service when it is run, because each loads its own libraries. */
+  /** Imports the service only when it is run, because each loads its own libraries. */
   run: () => Promise<unknown>;
 }
 
@@ -19,16 +19,16 @@ const common = [
 const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS'] as const;
 /** Settings of services that answer HTTP requests. */
 const httpSettings = ['MASTER_KEY', 'EDGE_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
-/** And of those that serve a document. */
+/** Settings of services that also serve an API document. */
 const documented = [...httpSettings, 'DOCS'] as const;
-/** Settings of what carries one-time passwords. */
+/** Settings of the channels that deliver one-time passwords. */
 const channels = [
   ...(['SMTP_URL', 'MAIL_FROM'] as const),
   ...(['MESSENGER_API_URL', 'MESSENGER_BOT_TOKEN', 'MESSENGER_BOT_NAME', 'MESSENGER_WEBHOOK_SECRET'] as const),
 ];
-/** Settings of the sites at which people log in. */
+/** Settings of the OAuth providers. */
 const providers = ['OAUTH_A', 'OAUTH_B', 'OAUTH_C'] as const;
-/** Settings that say where the account service and its public keys are. */
+/** Settings that locate the account service and its public keys. */
 const issuer = ['ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'ACCOUNT_PORT'] as const;
 
 const services: readonly ServiceCommand[] = [
@@ -36,7 +36,7 @@ const services: readonly ServiceCommand[] = [
     name: 'account',
     description: 'signs users in and keeps their sessions and profiles',
     settings: [
-      ...(['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', 'RPC_DEBUG'] as const),
+      ...(['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', 'BUNDLER', 'RPC_DEBUG', 'LOG_WITNESSES'] as const),
       ...[...providers, ...channels, ...documented, ...common],
     ],
     examples: [
@@ -44,6 +44,14 @@ const services: readonly ServiceCommand[] = [
       'EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false MONGO_URL=mongodb://127.0.0.1:27017 annals account',
     ],
     run: () => import('../../account/main.ts'),
+  },
+  {
+    name: 'bundler',
+    description:
+      'sends the operations of smart accounts to the chains; of several processes, one works on a chain and the others stand by',
+    settings: ['CHAINS', 'RPC_DEBUG', 'MASTER_KEY', ...common],
+    examples: ['METRICS_PORT=9469 annals bundler', 'BUNDLER=off annals account'],
+    run: () => import('../../onchain/main.ts'),
   },
   {
     name: 'event-catcher',
@@ -66,13 +74,14 @@ const services: readonly ServiceCommand[] = [
     name: 'projector',
     description:
       'keeps the read models up to date with the event store; several processes divide the read models among themselves',
-    settings: ['MASTER_KEY', ...common],
+    settings: ['SEAL_SECONDS', 'VERIFY_SECONDS', 'MASTER_KEY', ...common],
     examples: ['METRICS_PORT=9467 annals projector'],
     run: () => import('../../projector/main.ts'),
   },
   {
     name: 'stream',
-    description: 'streams the records of the event catcher to subscribers, over Socket.IO; any number may run',
+    description:
+      'streams the records of the event catcher to subscribers, over Socket.IO and plain HTTP; any number may run',
     settings: [
       'STREAM_PORT',
       'STREAM_URL',

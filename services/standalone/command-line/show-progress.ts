@@ -1,13 +1,18 @@
 const EVERY_MS = 500;
 
-/** Shows on a terminal how much is done and how fast. Elsewhere nothing. @returns what to call with what is done so far */
-export const showProgress = (what: string, output = process.stderr, now = () => performance.now()) => {
+/**
+ * Shows progress and speed on a terminal, and nothing elsewhere.
+ * @param total if it is known and not reached yet, the time that is left is shown too
+ * @returns a function to call with the amount done so far
+ */
+export const showProgress = (what: string, total = 0, output = process.stderr, now = () => performance.now()) => {
   const beganAt = now();
   let shownAt = beganAt;
   return (done: number): void => {
     if (!output.isTTY || now() - shownAt < EVERY_MS) return;
     shownAt = now();
     const rate = Math.round((done * 1_000) / (shownAt - beganAt));
-    output.write(`\r${String(done)} ${what}, ${String(rate)}/s \r`);
+    const left = total <= done || rate === 0 ? '' : `, ${String(Math.ceil((total - done) / rate))} s left`;
+    output.write(`\r${String(done)} ${what}, ${String(rate)}/s${left} \r`);
   };
 };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
+import { folderWithStores } from '../../../shared/testing/engines/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { withEngines } from './with-engines.ts';
 

@@ -2,15 +2,23 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { closeEngines, describeEngines, isEmbedded, openEngines, useDataFolder } from '../../../shared/host/engines.ts';
-import type { EngineName, Engines } from '../../../shared/host/engines.ts';
+import {
+  closeEngines,
+  describeEngines,
+  isEmbedded,
+  openEngines,
+  useDataFolder,
+} from '../../../shared/host/engines/engines.ts';
+import type { EngineName, Engines } from '../../../shared/host/engines/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
-import { haveFolderAlone } from '../../../shared/host/folder-locks.sqlite.ts';
+import { haveFolderAlone } from '../../../shared/host/engines/folder-locks.sqlite.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
 import { Shutdown } from '../../../shared/host/shutdown.ts';
-import { thisVault } from '../../../shared/host/this-vault.ts';
+import { thisVault } from '../../../shared/host/engines/this-vault.ts';
 import { requireOwnVault } from '../../../shared/key-vault/own-vault.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
+import { systemClock, type Clock } from '../../../shared/primitives/clock.ts';
+import { systemIds, type Ids } from '../../../shared/primitives/ids.ts';
 
 interface EnginesToOpen<Name extends EngineName> {
   names: readonly Name[];
@@ -22,16 +30,16 @@ interface EnginesToOpen<Name extends EngineName> {
 export type VaultUse = 'made' | 'used' | 'itself' | { aloneTo: string };
 
 /**
- * Runs a command of an operator with these engines, beside services that run or without any.
- * @param keepsFiles whether it uses `DATA_DIR` even if none of them is embedded
- * @param changes whether it changes what is stored: then it says where, on standard error
- * @param vault whether the command may make a key vault where there never was one, only use its keys, or compare and change
- * the vault itself: then it has its embedded folder alone if it says what for
- * @throws CannotStart where no event was ever stored: a folder that was misspelt gets no stores
+ * Runs an operator's command with these engines, whether services are running or not.
+ * @param keepsFiles whether it uses `DATA_DIR` even if no engine is embedded
+ * @param changes whether it changes stored data: then it says where, on standard error
+ * @param vault whether the command may make a key vault if there never was one, only use its keys, or compare and
+ * change the vault itself: then it locks the embedded folder for the given reason
+ * @throws CannotStart if no event was ever stored, so that a misspelt folder does not get stores
  */
 export const withEngines = async <Name extends EngineName, Result>(
   { names, keepsFiles, changes = false, vault = 'used' }: EnginesToOpen<Name>,
-  work: (engines: Pick<Engines, Name>, settings: Settings) => Result | Promise<Result>,
+  work: (engines: Pick<Engines, Name> & { clock: Clock; ids: Ids }, settings: Settings) => Result | Promise<Result>,
 ): Promise<Result> => {
   const { settings } = loadSettings(process.env, {});
   requireStores(settings);
@@ -41,7 +49,7 @@ export const withEngines = async <Name extends EngineName, Result>(
     const isAlone = typeof vault === 'object' && isEmbedded('keyVault', settings);
     if (isAlone) shutdown.add('data folder', haveFolderAlone(settings.DATA_DIR, vault.aloneTo));
     else if (keepsFiles || names.some((name) => isEmbedded(name, settings))) useDataFolder({ settings, shutdown });
-    // The master key is made before the vault is.
+    // The master key is created before the vault.
     if (names.some((name) => name === 'keyVault')) loadMasterKey(settings);
     const engines = await openEngines(settings, logger, names);
     shutdown.add('engines', () => closeEngines(engines));
@@ -50,7 +58,7 @@ export const withEngines = async <Name extends EngineName, Result>(
     else if (eventStore && keyVault && vault !== 'itself') {
       await requireOwnVault(thisVault({ eventStore, keyVault }, settings), { makes: vault === 'made' });
     }
-    const result = await work(engines, settings);
+    const result = await work({ ...engines, clock: systemClock, ids: systemIds }, settings);
     if (changes) process.stderr.write(`stored in ${placesOf(names, settings)}\n`);
     return result;
   } finally {

@@ -3,15 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Contract, type HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
 import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
-import { developmentMailbox } from '../../../schemas/http/development-mailbox.ts';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
-import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
-import type { StreamEvent } from '../../../schemas/socket/stream-messages.ts';
-import { AnnalsClient } from '../../../shared/client/annals-client.ts';
+import { developmentMailbox } from '../../../schemas/http/account/development-mailbox.ts';
+import { type AnnalsClient, type StreamEvent } from '../../../shared/client/annals-client.ts';
 import { Browser } from '../../../shared/client/browser.ts';
-import { EventStream } from '../../../shared/client/event-stream.socketio.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
+import { developmentClient } from '../development-client.ethers.ts';
+import { Steps, type Print } from './steps.ts';
 
 const TRANSFER = 'Transfer(address indexed from, address indexed to, uint256 value)';
 const TRANSFER_ABI = JSON.stringify([
@@ -29,12 +27,12 @@ const AMOUNT = 42n * 10n ** 18n;
 const EVENT_WITHIN_MS = 10_000;
 const QUERY_AGAIN_MS = 50;
 
-type Print = (line: string) => void;
 type Token = NonNullable<DevelopmentFile['token']>;
 
 /**
- * Signs in, changes the profile, sends a transaction that the app pays for, registers the token's Transfer, subscribes, transfers, receives the event, queries it, reads
- * the history, and signs in twice more, by email and at an OpenID provider. @returns whether every step succeeded
+ * Signs in, changes the profile, sends a transaction that the app pays for, registers the token's Transfer, subscribes,
+ * transfers, receives the event, queries it, reads the history, signs in twice more, and makes an account to audit.
+ * @returns whether every step succeeded
  */
 export const runDemo = async (print: Print): Promise<boolean> => {
   const steps = new Steps(print);
@@ -57,18 +55,16 @@ const demonstrate = async (steps: Steps): Promise<void> => {
   if (!token)
     throw new Error('this instance has no token: the demo needs the local chain, so run npm start without CHAINS');
   const wallet = Wallet.createRandom();
-  const { apiKey, origin, signingKey } = development.app;
-  const options = { ...development, app: { apiKey, origin, signer: new Wallet(signingKey) } };
-  const client = new AnnalsClient(options);
+  const client = developmentClient(development);
   const { userId } = await steps.run(
     'sign in with a new wallet',
-    () => client.signIn(wallet),
+    () => client.login.wallet(wallet),
     (session) => session.userId,
   );
   await steps.run(
     'change the profile',
     () =>
-      client.call(accountRoutes.updateProfile, {
+      client.routes.updateProfile({
         params: { id: userId },
         body: { username: 'Ada', signature: 'first of her name' },
       }),
@@ -80,12 +76,7 @@ const demonstrate = async (steps: Steps): Promise<void> => {
     () => register(client, development, token),
     (watch) => `${watch.eventSignature}, ${watch.state}`,
   );
-  const stream = new EventStream(development.streamUrl, () => client.accessToken());
-  try {
-    await watchOneTransfer(steps, stream, development, token, wallet);
-  } finally {
-    stream.close();
-  }
+  await watchOneTransfer(steps, client, development, token, wallet);
   await steps.run(
     'query it',
     () => query(client, development, token, wallet.address),
@@ -93,19 +84,41 @@ const demonstrate = async (steps: Steps): Promise<void> => {
   );
   await steps.run(
     'read the account history',
-    () => client.call(accountRoutes.readHistory, { params: { id: userId } }),
+    () => client.routes.readHistory({ params: { id: userId } }),
     ({ items }) => items.map(({ type }) => type).join(' → '),
   );
   const email = `ada.${randomBytes(4).toString('hex')}@shop.example`;
   await steps.run(
     'sign in by email',
-    () => new AnnalsClient(options).signInByEmail(email, () => passwordFor(email, development)),
+    () => signInByEmail(developmentClient(development), email, development),
     (session) => `${session.userId}, with what came to ${development.mailboxUrl}`,
   );
-  await signInAtProvider(steps, new AnnalsClient(options), development);
+  await signInAtProvider(steps, developmentClient(development), development);
+  await makeAuditable(steps, developmentClient(development));
 };
 
-/** The account of somebody who has no ether does something on the chain, and the app pays. */
+/** Makes the account of docs/auditing.md, and prints what the commands there need. */
+const makeAuditable = async (steps: Steps, client: AnnalsClient): Promise<void> => {
+  const { userId } = await steps.run(
+    'make an account to audit',
+    async () => {
+      const session = await client.login.wallet(Wallet.createRandom());
+      const body = { firstname: 'Ada', lastname: 'Lovelace' };
+      await client.routes.updateProfile({ params: { id: session.userId }, body });
+      return session;
+    },
+    (session) => session.userId,
+  );
+  steps.print('\nnext  docs/auditing.md, after this line, whose token is valid for 10 minutes:');
+  steps.print(`export USER_ID=${userId} TOKEN=${await client.accessToken()}`);
+};
+
+const signInByEmail = async (client: AnnalsClient, email: string, development: DevelopmentFile) => {
+  const sent = await client.login.email(email);
+  return sent.confirm(await passwordFor(email, development));
+};
+
+/** Sends a transaction for a user without ether, for which the app pays. */
 const sendSponsored = async (
   steps: Steps,
   client: AnnalsClient,
@@ -115,7 +128,7 @@ const sendSponsored = async (
   const sent = await steps.run(
     'send a sponsored transaction',
     () =>
-      client.call(accountRoutes.sendTransaction, {
+      client.routes.sendTransaction({
         body: { chainId, sponsor: true, transactionReq: { to, value: '0', data: '0x' } },
       }),
     ({ id, sender }) => `${id} of ${sender}`,
@@ -124,7 +137,7 @@ const sendSponsored = async (
     'see it in a block',
     async () => {
       const params = { chainId, hash: sent.userOpHash };
-      const { status, receipt } = await client.call(accountRoutes.readReceipt, { params, query: { wait: 10 } });
+      const { status, receipt } = await client.routes.readReceipt({ params, query: { wait: 10 } });
       if (!receipt) throw new Error(`the operation is ${status}`);
       return receipt;
     },
@@ -133,10 +146,10 @@ const sendSponsored = async (
   );
 };
 
-/** Logs in at the provider of `npm run openid-provider`; nobody but a person can at any other. */
+/** Logs in at the provider of `npm run openid-provider`. At any other provider only a person can log in. */
 const signInAtProvider = async (steps: Steps, client: AnnalsClient, { app }: DevelopmentFile): Promise<void> => {
   const name = 'sign in at an OpenID provider';
-  const { loginMethods } = await client.call(accountRoutes.status);
+  const { loginMethods } = await client.routes.status();
   if (!loginMethods.includes('oauth-a')) {
     steps.skipped(name, 'start "npm run openid-provider", and "npm start" as it says');
     return;
@@ -145,7 +158,10 @@ const signInAtProvider = async (steps: Steps, client: AnnalsClient, { app }: Dev
   const person = { login: `ada.${randomBytes(4).toString('hex')}`, password: 'any' };
   await steps.run(
     name,
-    () => client.signInAt('oauth-a', (url) => new Browser().logIn(url, person, redirectUri)),
+    async () => {
+      const { url } = await client.login.oauth('oauth-a');
+      return client.login.callback(await new Browser().logIn(url, person, redirectUri));
+    },
     (session) => `${session.userId}, ${person.login}@example.org there`,
   );
 };
@@ -164,12 +180,15 @@ const readDevelopmentFile = (): DevelopmentFile => {
   try {
     return developmentFile.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (cause) {
-    throw new Error(`${file} cannot be read: run npm start in another terminal first`, { cause });
+    throw new Error(
+      `${file} cannot be read: run npm start in another terminal first, or set DATA_DIR to its data folder`,
+      { cause },
+    );
   }
 };
 
 const register = (client: AnnalsClient, { chainId }: DevelopmentFile, token: Token) =>
-  client.call(eventCatcherRoutes.registerContract, {
+  client.routes.registerContract({
     body: {
       chainId,
       contractAddress: token.address,
@@ -181,28 +200,28 @@ const register = (client: AnnalsClient, { chainId }: DevelopmentFile, token: Tok
 
 const watchOneTransfer = async (
   steps: Steps,
-  stream: EventStream,
+  client: AnnalsClient,
   { chainId, rpcUrl }: DevelopmentFile,
   token: Token,
   to: HDNodeWallet,
 ): Promise<void> => {
-  const arrived = Promise.withResolvers<StreamEvent>();
-  await steps.run(
-    'connect to the stream',
-    () => stream.open(),
-    () => 'with the access token',
+  const subscribed = Promise.withResolvers<string>();
+  const ending = new AbortController();
+  const arrived = findChange(
+    client.events({
+      ...{ chainId, contractAddress: token.address, eventSignature: 'Transfer', signal: ending.signal },
+      onState: ({ state }) => {
+        if (state !== 'connecting') subscribed.resolve(state);
+      },
+    }),
+    ({ event }) => event.Data['to'] === to.address,
   );
-  const subscription = { chainId, contractAddress: token.address, eventSignature: 'Transfer' };
-  const listener = {
-    event: (event: StreamEvent) => {
-      if (event.event.Data['to'] === to.address) arrived.resolve(event);
-    },
-    stopped: arrived.reject,
-  };
+  // It is waited for later, but it may fail before.
+  arrived.catch(subscribed.reject);
   await steps.run(
     'subscribe',
-    () => stream.subscribe(subscription, listener),
-    ({ channel }) => channel,
+    () => subscribed.promise,
+    (state) => `Transfer, ${state}`,
   );
   const sent = await steps.run(
     'transfer 42 tokens',
@@ -210,17 +229,22 @@ const watchOneTransfer = async (
     ({ hash }) => hash,
   );
   const timer = setTimeout(() => {
-    arrived.reject(new Error(`no event within ${String(EVENT_WITHIN_MS / 1_000)} s`));
+    ending.abort(new Error(`no event within ${String(EVENT_WITHIN_MS / 1_000)} s`));
   }, EVENT_WITHIN_MS);
   await steps.run(
     'see it arrive live',
-    () => arrived.promise,
+    () => arrived,
     ({ event, change }) => {
       const sinceMs = Math.round(performance.now() - sent.minedAtMs);
       return `${change} in block ${String(event.BlockNumber)}, value ${JSON.stringify(event.Data['value'])}, ${String(sinceMs)} ms after the receipt`;
     },
   );
   clearTimeout(timer);
+};
+
+const findChange = async (changes: AsyncIterable<StreamEvent>, isMeant: (change: StreamEvent) => boolean) => {
+  for await (const change of changes) if (isMeant(change)) return change;
+  throw new Error('the subscription ended');
 };
 
 const transfer = async (rpcUrl: string, token: Token, to: string) => {
@@ -241,7 +265,7 @@ const transfer = async (rpcUrl: string, token: Token, to: string) => {
 
 const query = async (client: AnnalsClient, { chainId }: DevelopmentFile, token: Token, to: string) => {
   const ask = () =>
-    client.call(eventCatcherRoutes.queryEvents, {
+    client.routes.queryEvents({
       query: { chainId, contractAddress: token.address, eventSignature: 'Transfer', 'arg.to': to },
     });
   const until = performance.now() + EVENT_WITHIN_MS;
@@ -251,32 +275,3 @@ const query = async (client: AnnalsClient, { chainId }: DevelopmentFile, token: 
   if (page.total !== 1) throw new Error(`the query answers ${String(page.total)} events`);
   return page;
 };
-
-/** Runs the steps of the demo and prints each with the time that it took. */
-class Steps {
-  private readonly startedAt = performance.now();
-  private current = '';
-
-  constructor(private readonly print: Print) {}
-
-  async run<Result>(name: string, work: () => Promise<Result>, shown: (result: Result) => string): Promise<Result> {
-    this.current = name;
-    const from = performance.now();
-    const result = await work();
-    this.print(`ok    ${name.padEnd(30)} ${this.since(from)}   ${shown(result)}`);
-    return result;
-  }
-
-  skipped(name: string, reason: string): void {
-    this.print(`skip  ${name.padEnd(30)}            ${reason}`);
-  }
-
-  failed(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    this.print(`FAIL  ${this.current.padEnd(30)} ${this.since(this.startedAt)}   ${reason}`);
-  }
-
-  private since(from: number): string {
-    return `${(performance.now() - from).toFixed(0).padStart(5)} ms`;
-  }
-}

@@ -1,6 +1,6 @@
 import { Interface } from 'ethers';
-import { ensureDevelopmentToken, type DevelopmentToken } from '../../../shared/chain/development-token.ethers.ts';
-import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
+import { ensureDevelopmentToken, type DevelopmentToken } from '../../../shared/local-chain/development-token.ethers.ts';
+import { startLocalChain, type LocalChain } from '../../../shared/local-chain/local-chain-process.ts';
 
 const token = new Interface([
   'function transfer(address to, uint256 amount)',
@@ -42,10 +42,10 @@ export class ChainUnderTest {
     return JSON.stringify([{ chainId: this.chain.chainId, rpcUrls: [this.chain.rpcUrl], confirmations: 12 }]);
   }
 
-  /** Mines blocks with so many transfers each. */
+  /** Mines blocks with this many transfers each. */
   async mine(blocks: number, transfersPerBlock: number): Promise<void> {
     for (let block = 0; block < blocks; block += 1) {
-      // The nonces are given here, because anvil may give two concurrent transactions the same one.
+      // Sets the nonces, because anvil may give two concurrent transactions the same one.
       const nonce = Number(await this.call('eth_getTransactionCount', [OWNER, 'latest']));
       await this.callMany(
         'eth_sendTransaction',
@@ -55,12 +55,12 @@ export class ChainUnderTest {
     }
   }
 
-  /** @returns a function that reverts the chain to its present state */
+  /** @returns a function that reverts the chain to its current state */
   async snapshot(): Promise<() => Promise<void>> {
     const id = await this.call('evm_snapshot', []);
     return async () => {
       await this.call('evm_revert', [id]);
-      // Reverted transactions may be in the pool, from which they would be mined again.
+      // Reverted transactions may be in the mempool, from which they would be mined again.
       await this.call('anvil_dropAllTransactions', []);
     };
   }

@@ -1,5 +1,5 @@
 import { describe, it, jest } from '@jest/globals';
-import { RunningComposition } from '../../../shared/testing/running-composition.ts';
+import { RunningComposition } from '../../../shared/testing/processes/running-composition.ts';
 import { mainPathContract } from './main-path.contract.ts';
 
 /** A test may have to build images and start engines. */

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { callUntilServed, signIn, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
+import type { WholeProgram } from '../../../shared/testing/processes/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
 import type { TopicMessage } from './read-topic.ts';
 import { registerTransfer } from './register-transfer.ts';
@@ -30,12 +30,15 @@ const step = (title: string, run: () => Promise<void>): void => {
   });
 };
 
-const post = (url: string, body: object) => call(url, { method: 'POST', body, headers: user.bearer });
+const post = (url: string, body: object) => callUntilServed(url, { method: 'POST', body, headers: user.bearer });
 
 const register = (event?: Parameters<typeof registerTransfer>[3]) =>
   registerTransfer(program.development, user, chain.token.address, event);
 
-/** The watches of the token's transfers: that of the event as it is, registered first and so meant, after the others. */
+/**
+ * The watches of the token's transfers: first that of the actual event, which was registered first and so is the one
+ * meant, then the others.
+ */
 let watchIds: string[];
 const registerAll = async (): Promise<void> => {
   const ids: string[] = [];
@@ -47,7 +50,7 @@ const registerAll = async (): Promise<void> => {
   watchIds = [...ids.slice(1), ...ids.slice(0, 1)];
 };
 
-/** The ids of all events of a watch that the query answers, read page by page. */
+/** The ids of all events of a watch in the query, page by page. */
 const queriedIds = async (watch: { watchId: string } | { eventSignature: string }): Promise<string[]> => {
   const ids: string[] = [];
   let cursor = '';
@@ -59,9 +62,12 @@ const queriedIds = async (watch: { watchId: string } | { eventSignature: string 
       ...watch,
       ...(cursor && { cursor }),
     });
-    const { status, body } = await call(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, {
-      headers: user.bearer,
-    });
+    const { status, body } = await callUntilServed(
+      `${program.development.eventUrl}/api/v1/events?${query.toString()}`,
+      {
+        headers: user.bearer,
+      },
+    );
     if (status !== 200) throw new Error(`the query answered ${String(status)} ${JSON.stringify(body)}`);
     ids.push(...(body['items'] as JsonObject[]).map(({ Id }) => Id as string));
     cursor = (body['next'] as string | null) ?? '';
@@ -69,12 +75,16 @@ const queriedIds = async (watch: { watchId: string } | { eventSignature: string 
   return ids;
 };
 
-/** The ids of all events of a watch that an export has. */
+/** The ids of all events of a watch in an export. */
 const exportedIds = async (accept: string, watchId: string): Promise<string[]> => {
   const query = new URLSearchParams({ chainId: '2484', contractAddress: chain.token.address, watchId });
-  const answer = await fetch(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, {
-    headers: { ...user.bearer, accept },
-  });
+  const ask = async () => {
+    const given = await fetch(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, {
+      headers: { ...user.bearer, accept },
+    });
+    return given.status !== 503 && given;
+  };
+  const answer = await eventually(ask, WAIT_MS, 'the export must be answered');
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining(accept)]);
   const lines = (await answer.text()).split(/\r?\n/).slice(0, -1);
   if (accept === 'text/csv') return lines.slice(1).map((line) => line.split(',', 1)[0] ?? '');
@@ -95,27 +105,31 @@ const expectQueryToEqualTheChain = async (): Promise<void> => {
   }
   for (const [at, watchId] of watchIds.entries()) {
     const name = at === 1 ? 'Noted' : 'Transfer';
-    expect((await call(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal']).toBe(ids.length);
+    expect((await callUntilServed(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal']).toBe(ids.length);
   }
 };
 
 const statusUrl = (eventName: string): string =>
   `${program.development.eventUrl}/api/v1/status/2484/${chain.token.address}/${eventName}`;
 
-const subscribe = async (options: object = {}): Promise<Subscriber> => {
-  const { subscriber, refused } = await Subscriber.connect(program.development.streamUrl, user.accessToken);
-  expect(refused).toBeUndefined();
-  const answer = await subscriber.subscribe({
-    chainId: 2484,
-    contractAddress: chain.token.address,
-    eventSignature: 'Transfer',
-    ...options,
-  });
-  expect(answer).toEqual(expect.objectContaining({ ok: true }));
-  return subscriber;
-};
+/** A node of a busy machine may still be reading the topic, and says so. */
+const subscribe = (options: object = {}): Promise<Subscriber> =>
+  eventually(
+    async () => {
+      const { subscriber, refused } = await Subscriber.connect(program.development.streamUrl, user.accessToken);
+      if (refused !== undefined) throw new Error(JSON.stringify(refused));
+      const { address: contractAddress } = chain.token;
+      const asked = { chainId: 2484, contractAddress, eventSignature: 'Transfer', ...options };
+      const answer = await subscriber.subscribe(asked);
+      if (answer.ok) return subscriber;
+      subscriber.close();
+      throw new Error(JSON.stringify(answer));
+    },
+    WAIT_MS,
+    'the node must accept the subscription',
+  );
 
-/** The records that are canonical after the messages of the topic, by watch. Repeats are left out. */
+/** The canonical records according to the messages of the topic, by watch. Drops repeats. */
 const recordsInTopic = (messages: readonly TopicMessage[]): Map<string, Map<string, JsonObject>> => {
   const seen = new Set<string>();
   const byWatch = new Map(watchIds.map((watchId) => [watchId, new Map<string, JsonObject>()]));
@@ -136,7 +150,7 @@ const sorted = (ids: readonly string[]): string => JSON.stringify(ids.toSorted()
 /**
  * What the whole program must do over HTTP and Socket.IO, however it is run.
  * @param start starts it without any data, on this chain; each call has another `name`
- * @param readTopic reads the topic of chain events of the program `first` from its beginning to its end; absent where it
+ * @param readTopic reads the topic of chain events of the program `first` from its beginning to its end; absent if it
  * cannot be reached
  */
 export const mainPathContract = (
@@ -184,11 +198,11 @@ export const mainPathContract = (
     });
     expect(changed).toMatchObject({ status: 200, body: { username: 'Ada', lastname: 'Lovelace', firstname: null } });
     const headers = { ...user.bearer, 'x-min-position': changed.headers.get('x-position') ?? '' };
-    expect(await call(`${accountUrl}/user/${user.userId}`, { headers })).toMatchObject({
+    expect(await callUntilServed(`${accountUrl}/user/${user.userId}`, { headers })).toMatchObject({
       status: 200,
       body: changed.body,
     });
-    const history = await call(`${accountUrl}/user/${user.userId}/history`, { headers });
+    const history = await callUntilServed(`${accountUrl}/user/${user.userId}/history`, { headers });
     expect((history.body['items'] as JsonObject[]).map(({ type }) => type)).toEqual([
       'UserRegistered',
       'SmartAccountAssigned',
@@ -208,7 +222,8 @@ export const mainPathContract = (
     await expectQueryToEqualTheChain();
     expect((await queriedIds({ eventSignature: 'Transfer' })).length).toBeGreaterThanOrEqual(BACKFILLED_EVENTS);
     await eventually(
-      async () => (await call(`${statusUrl('Transfer')}?watchId=${watchIds.at(-1) ?? ''}`)).body['state'] === 'live',
+      async () =>
+        (await callUntilServed(`${statusUrl('Transfer')}?watchId=${watchIds.at(-1) ?? ''}`)).body['state'] === 'live',
       WAIT_MS,
       'a watch that is backfilled must be live',
     );

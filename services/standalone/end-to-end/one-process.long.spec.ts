@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { RunningProgram } from '../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { mainPathContract } from './main-path.contract.ts';
 import { readTopicInFile } from './read-topic.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
+import { RunningProcesses } from '../../../shared/testing/processes/running-processes.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { mainPathContract } from './main-path.contract.ts';
 import { readTopicInFile } from './read-topic.ts';

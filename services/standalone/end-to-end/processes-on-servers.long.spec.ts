@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, describe } from '@jest/globals';
-import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
+import { dropDatabases } from '../../../shared/testing/engines/drop-databases.mongo.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
-import { kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
-import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
+import { kafkaForTests } from '../../../shared/testing/engines/test-bus.kafka.ts';
+import { RunningProcesses } from '../../../shared/testing/processes/running-processes.ts';
+import { whereServer } from '../../../shared/testing/engines/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { mainPathContract } from './main-path.contract.ts';
 import { readTopicInKafka } from './read-topic.kafka.ts';

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
-import type { ChainState } from '../../account/chain-administration.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import type { WholeProgram } from '../../../shared/testing/processes/whole-program.ts';
+import type { ChainState } from '../../onchain/chain-administration.ts';
 
-/** When blocks come. */
+/** When blocks are mined. */
 export type Mining = 'at once' | 'each second' | 'none';
 
 /** Starts a program with these settings. */
@@ -21,7 +21,7 @@ interface ProgramOnChainOptions<Program extends WholeProgram> {
   folder: string;
   start: StartProgram<Program>;
   anvil: Anvil;
-  /** Other settings of the chain in `CHAINS`. */
+  /** Further settings of the chain in `CHAINS`. */
   chain?: JsonObject;
   /** Other chains in `CHAINS`. */
   otherChains?: readonly JsonObject[];
@@ -37,7 +37,7 @@ export class ProgramOnChain<Program extends WholeProgram> {
     readonly dataFolder: string,
     private readonly settings: Record<string, string>,
     readonly anvil: Anvil,
-    /** That which runs now. */
+    /** The program that is running now. */
     public program: Program,
   ) {}
 
@@ -63,7 +63,7 @@ export class ProgramOnChain<Program extends WholeProgram> {
     await this.anvil.stop();
   }
 
-  /** Runs a command of an operator. @returns what it prints; rejects where it fails */
+  /** Runs an operator's command. @returns its output; rejects if it fails */
   async annals(...args: readonly string[]): Promise<string> {
     return (await this.annalsIn(this.dataFolder, ...args)).stdout;
   }
@@ -74,7 +74,7 @@ export class ProgramOnChain<Program extends WholeProgram> {
     return run(process.execPath, program, { env });
   }
 
-  /** Prepares the chain, or tops up what it was prepared with. */
+  /** Prepares the chain, or tops up its funds. */
   async prepare(funds: readonly string[] = []): Promise<ChainState> {
     const funder = ['--funder-key-file', join(this.dataFolder, '..', 'funder.key')];
     return JSON.parse(
@@ -86,7 +86,7 @@ export class ProgramOnChain<Program extends WholeProgram> {
     return JSON.parse(await this.annals('chain', 'status', '--chain', CHAIN, '--json')) as ChainState;
   }
 
-  /** Lets the app of the program pay for operations, within these limits. */
+  /** Makes the program's app pay for operations, within these limits. */
   async setPolicy(limits: readonly string[] = []): Promise<void> {
     await this.annals(
       'app',
@@ -101,7 +101,7 @@ export class ProgramOnChain<Program extends WholeProgram> {
   }
 
   async mining(mining: Mining): Promise<void> {
-    // Ends mining at once too.
+    // This also turns off automatic mining.
     await this.anvil.call('evm_setIntervalMining', mining === 'each second' ? 1 : 0);
     if (mining === 'at once') await this.anvil.call('evm_setAutomine', true);
   }

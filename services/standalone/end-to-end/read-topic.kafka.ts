@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { topics } from '../../../schemas/topics.ts';
-import { registerCodecs } from '../../../shared/message-bus/compression-codecs.kafka.ts';
+import { registerCodecs } from '../../../shared/message-bus/kafka/client/compression-codecs.kafka.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import type { TopicMessage } from './read-topic.ts';
 
 const READ_WITHIN_MS = 30_000;
 
-/** Reads the topic of chain events of a Kafka, as a consumer does that knows only kafkajs. */
+/** Reads the topic of chain events of a Kafka, as a consumer that knows only kafkajs. */
 export const readTopicInKafka = async (brokers: string, prefix: string): Promise<TopicMessage[]> => {
   registerCodecs();
   const name = prefix + topics.chainEvents.name;

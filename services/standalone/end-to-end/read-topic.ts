@@ -1,5 +1,5 @@
 import { topics, type Topic } from '../../../schemas/topics.ts';
-import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
+import { SqliteMessageBus } from '../../../shared/message-bus/embedded/message-bus.sqlite.ts';
 
 const READ_WITHIN_MS = 30_000;
 
@@ -8,7 +8,7 @@ export interface TopicMessage {
   value: string;
 }
 
-/** Reads a topic of an embedded bus, which has a message, from its beginning to its end. */
+/** Reads a topic of an embedded bus, which must have a message, from its beginning to its end. */
 export const readTopicInFile = async (file: string, topic: Topic = topics.chainEvents): Promise<TopicMessage[]> => {
   const bus = new SqliteMessageBus(file);
   const messages: TopicMessage[] = [];

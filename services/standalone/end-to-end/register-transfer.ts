@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { callUntilServed, type Answered, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 
-const ANSWERS_WITHIN_MS = 30_000;
 const parameters = [
   { name: 'from', type: 'address', indexed: true },
   { name: 'to', type: 'address', indexed: true },
@@ -32,25 +29,16 @@ const events = {
   },
 };
 
-/**
- * Registers an event of a token, by default from the first block on. While the service answers 503, as it does when it is
- * too busy to answer in time, asks again with the same `Idempotency-Key`.
- */
+/** Registers an event of a token, by default from the first block on. */
 export const registerTransfer = (
   { eventUrl, chainId }: Pick<DevelopmentFile, 'eventUrl' | 'chainId'>,
   { bearer }: SignedIn,
   contractAddress: string,
   event: keyof typeof events = 'transfer',
   startBlock = 0,
-): Promise<Answered> => {
-  const headers = { ...bearer, 'idempotency-key': randomUUID() };
-  const body = { chainId, contractAddress, ...events[event], startBlock };
-  return eventually(
-    async () => {
-      const answer = await call(`${eventUrl}/api/v1/contracts`, { method: 'POST', headers, body });
-      return answer.status === 503 ? undefined : answer;
-    },
-    ANSWERS_WITHIN_MS,
-    'a registration must be answered',
-  );
-};
+): Promise<Answered> =>
+  callUntilServed(`${eventUrl}/api/v1/contracts`, {
+    method: 'POST',
+    headers: bearer,
+    body: { chainId, contractAddress, ...events[event], startBlock },
+  });

@@ -9,7 +9,7 @@ interface Delivered {
 /** A subscriber on a plain socket, without the project's client, that keeps every event it receives. */
 export class Subscriber {
   readonly delivered: Delivered[] = [];
-  /** How often it received the message `live`. */
+  /** How many times it received the message `live`. */
   liveCount = 0;
 
   private constructor(readonly socket: Socket) {

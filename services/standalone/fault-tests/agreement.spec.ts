@@ -3,16 +3,19 @@ import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { MemoryEventStore } from '../../../shared/testing/engines/event-store.memory.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { usersModel } from '../../../shared/read-models/users.ts';
+import { usersModel } from '../../../shared/read-models/account/users.ts';
 import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { LOG } from '../../../shared/read-models/transparency-log.ts';
+import { StoredLog } from '../../../shared/transparency-log/stored-log.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { logLoop } from '../../projector/build-transparency-log/log-loop.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
 import { disagreements, everyEvent, everyMessage } from './agreement.ts';
@@ -57,14 +60,18 @@ describe('the comparison of read models and topics with the event store', () => 
 
   const derive = async (): Promise<void> => {
     const options = { ...engines, edgeKey: foundation.edgeKey, personalData, logger: pino({ level: 'silent' }) };
-    const loops = [...readModels.map((model) => projectionLoop(model, options)), relayLoop(options)];
+    const loops = [
+      ...readModels.map((model) => projectionLoop(model, options)),
+      relayLoop(options),
+      logLoop(options).loop,
+    ];
     for (const loop of loops) loop.start();
     const head = await engines.eventStore.head();
     await eventually(
       async () =>
         (
           await Promise.all(
-            ['relay-v1', ...readModels.map(({ name }) => name)].map((one) => engines.readStore.position(one)),
+            ['relay-v1', LOG, ...readModels.map(({ name }) => name)].map((one) => engines.readStore.position(one)),
           )
         ).every((position) => position === head),
       5_000,
@@ -86,7 +93,24 @@ describe('the comparison of read models and topics with the event store', () => 
     expect(await found(engines)).toEqual([
       expect.stringMatching(/^chain-events-v5: .*:000003:/),
       expect.stringMatching(/^chain-event-counts-v5: /),
+      expect.stringMatching(/^log: 4 leaves of root .*, not 5 leaves of root /),
+      'log: tile 0/000 differs',
       expect.stringMatching(/^annals.chain-events.v1: eip155:2484/),
+    ]);
+  });
+
+  it('finds a tile of the log that differs', async () => {
+    await derive();
+    const state = await engines.readStore.position(LOG);
+    const other = { level: 0, index: 0, tile: Buffer.alloc(32) };
+    await new StoredLog(engines.readStore).store(
+      [other],
+      { size: 4, root: Buffer.alloc(32), position: state + 1 },
+      undefined,
+    );
+    expect(await found(engines)).toEqual([
+      expect.stringMatching(/^log: 4 leaves of root A{43}=, not 4 leaves of root /),
+      'log: tile 0/000 differs',
     ]);
   });
 
@@ -94,19 +118,19 @@ describe('the comparison of read models and topics with the event store', () => 
     await derive();
     await engines.readStore.apply(
       usersModel.name,
-      [{ collection: 'users-v3', id: '0x2', position: 1, document: {} }],
+      [{ collection: 'users-v5', id: '0x2', position: 1, document: {} }],
       1,
     );
-    const [user] = await engines.readStore.find('users-v3', { filter: { id: '0x1' } });
+    const [user] = await engines.readStore.find('users-v5', { filter: { id: '0x1' } });
     await engines.readStore.apply(
       usersModel.name,
-      [{ collection: 'users-v3', id: '0x1', position: 99, document: { ...user?.document, username: 'other' } }],
+      [{ collection: 'users-v5', id: '0x1', position: 99, document: { ...user?.document, username: 'other' } }],
       1,
     );
-    expect(await found(engines)).toEqual(['users-v3: 0x1, 0x2 differ']);
+    expect(await found(engines)).toEqual(['users-v5: 0x1, 0x2 differ']);
   });
 
-  /** The engines with another bus, which has these messages in the topic of chain events and in its parked topic. */
+  /** The engines with another bus, whose topic of chain events and parked topic have these messages. */
   const published = async (chainEvents: readonly BusMessage[], parkedMessages: readonly BusMessage[] = []) => {
     const messageBus = new MemoryMessageBus();
     await messageBus.createTopics(allTopics);

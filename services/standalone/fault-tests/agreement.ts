@@ -1,15 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
-import type { Engines } from '../../../shared/host/engines.ts';
-import type { EventSealing } from '../../../shared/event-store/event-sealing.ts';
+import type { Engines } from '../../../shared/host/engines/engines.ts';
+import type { EventSealing } from '../../../shared/event-store/transactions/event-sealing.ts';
 import { readEvery } from '../../../shared/event-store/read-every.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { MAC_HEADER } from '../../../shared/message-bus/genuine/message-macs.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { readModels } from '../../../shared/read-models/catalogue.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
+import { isLasting } from '../../../shared/event-store/permanent-streams.ts';
+import { leafOf } from '../../../shared/transparency-log/leaf-entry.ts';
+import { type LogState, StoredLog } from '../../../shared/transparency-log/stored-log.ts';
+import { tilePath, TreeEdge } from '../../../shared/transparency-log/tiles.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
-import { projectBatch } from '../../projector/run-projection/project-batch.ts';
+import { projectBatch } from '../../projector/testing/project-once.ts';
 import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publish-events/address-event.ts';
 import { toCloudEvent } from '../../relay/publish-events/cloud-event.ts';
 
@@ -19,9 +23,9 @@ const SHOWN_MAX = 5;
 
 /**
  * Compares read models and topics with the event store: every document with that of a fold from the first event, and
- * every topic, without repeats, with the messages of its events, complete and in order per key. No message may be parked,
- * because all of these events can be published.
- * @returns what differs; empty when everything agrees
+ * every topic, without repeats, with the messages of its events, complete and in order per key. No message may be
+ * parked, because all of these events can be published.
+ * @returns the differences; empty if everything agrees
  */
 export const disagreements = async (
   events: readonly StoredEvent[],
@@ -29,6 +33,7 @@ export const disagreements = async (
   personalData: Pick<EventSealing, 'open'>,
 ): Promise<string[]> => [
   ...(await inReadModels(events, readStore, personalData)),
+  ...(await inTransparencyLog(events, readStore)),
   ...(await inTopics(events, messageBus)),
 ];
 
@@ -45,6 +50,7 @@ const inReadModels = async (
 ): Promise<string[]> => {
   const opened = await personalData.open(events);
   const fold = new MemoryReadStore();
+  const collections = readModels.flatMap((model) => Object.values(model.collections));
   await fold.define(collections);
   for (const model of readModels) {
     const followed = (model.keepsSealed ? events : opened).filter(({ type }) => model.eventTypes.includes(type));
@@ -56,6 +62,23 @@ const inReadModels = async (
     if (keys.length > 0) found.push(`${name}: ${differText(keys)}`);
   }
   return found;
+};
+
+/** Compares the stored tree with one that is made of all events at once. */
+const inTransparencyLog = async (events: readonly StoredEvent[], readStore: ReadStore): Promise<string[]> => {
+  const edge = TreeEdge.empty();
+  const tiles = edge.append(events.filter(({ stream }) => isLasting(stream)).map(leafOf));
+  const log = new StoredLog(readStore);
+  const described = ({ size, root }: Pick<LogState, 'size' | 'root'>): string =>
+    `${String(size)} leaves of root ${root.toString('base64')}`;
+  const expected = { size: edge.size, root: edge.root() };
+  const state = await log.state();
+  const stored = await log.tiles(tiles);
+  const wrong = tiles.filter(({ tile }, at) => !Buffer.from(tile).equals(stored[at] ?? Buffer.alloc(0)));
+  return [
+    ...(described(state) === described(expected) ? [] : [`log: ${described(state)}, not ${described(expected)}`]),
+    ...wrong.map((tile) => `log: tile ${tilePath(tile)} differs`).slice(0, SHOWN_MAX),
+  ];
 };
 
 /** All documents of a collection, by id and in the order of ids. */
@@ -96,7 +119,9 @@ const inTopics = async (events: readonly StoredEvent[], messageBus: MessageBus):
 
 type Published = Omit<BusMessage, 'offset'>;
 
-/** Leaves out repeated messages, which are equal in everything but the offset, and signatures, which follow from the rest. */
+/**
+ * Drops repeated messages, which are equal in everything but the offset, and signatures, which follow from the rest.
+ */
 const withoutRepeats = (messages: readonly BusMessage[]): Published[] => {
   const seen = new Map<string, Published>();
   for (const { offset: _, headers: all, ...rest } of messages) {

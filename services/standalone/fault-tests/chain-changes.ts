@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
-/** That a record was observed or reverted. */
+/** An observation or a reversal of a record. */
 export interface ChainChange {
   change: 'observed' | 'reverted';
   id: string;

@@ -5,7 +5,7 @@ import { EventPattern, Payload } from '@nestjs/microservices';
 import { pino } from 'pino';
 import { topics } from '../../../schemas/topics.ts';
 import type { BusBatch, BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
+import { BatchServer } from '../../../shared/message-bus/consumers/batch-server.ts';
 
 /** A consumer of chain events from the first one on, whose handler does not return before `resume`. */
 export class PausedConsumer {

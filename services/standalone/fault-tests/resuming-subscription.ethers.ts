@@ -1,49 +1,49 @@
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
-import { EventStream } from '../../../shared/client/event-stream.socketio.ts';
-import type { Listener } from '../../../shared/client/open-subscription.ts';
-import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import type { AnnalsClient } from '../../../shared/client/annals-client.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { developmentClient } from '../development-client.ethers.ts';
 import type { ChainChange } from './chain-changes.ts';
 import { retryUntilAnswered } from './retry-until-answered.ts';
 
-/** A subscription to transfers, which the client library keeps up, and what it has received. */
+/** A subscription to transfers, which the client library maintains, and the events that it has received. */
 export class ResumingSubscription {
   /** In the order of their arrival, without repeats. */
   readonly received: ChainChange[] = [];
-  /** What must not happen: messages that are not kept any more, a repeat, or a subscription that ends. */
+  /** Failures: messages that are no longer kept, a repeat, or a subscription that ends. */
   readonly failures: string[] = [];
   private readonly cursors = new Set<string>();
-
-  private constructor(private readonly stream: EventStream) {}
+  private readonly ending = new AbortController();
 
   /** Subscribes to the transfers of a contract, from the first block on. */
   static async open(development: DevelopmentFile, contractAddress: string): Promise<ResumingSubscription> {
-    const wallet = randomWallet();
-    const token = async () => (await retryUntilAnswered(() => signIn(development, wallet))).accessToken;
-    const stream = new EventStream(development.streamUrl, token);
-    const subscription = new ResumingSubscription(stream);
-    await stream.open();
+    const client = developmentClient(development);
+    await retryUntilAnswered(() => client.login.wallet(randomWallet()));
+    const subscription = new ResumingSubscription();
+    const subscribed = Promise.withResolvers<undefined>();
     const { chainId } = development;
-    await stream.subscribe(
-      { chainId, contractAddress, eventSignature: 'Transfer', fromBlock: 0 },
-      subscription.listener(),
-    );
+    const events = client.events({
+      ...{ chainId, contractAddress, eventSignature: 'Transfer', fromBlock: 0, signal: subscription.ending.signal },
+      onState: ({ state }) => {
+        if (state !== 'connecting') subscribed.resolve(undefined);
+      },
+    });
+    subscription.read(events).catch((error: unknown) => {
+      if (!subscription.ending.signal.aborted) subscription.failures.push(String(error));
+      subscribed.reject(error);
+    });
+    await subscribed.promise;
     return subscription;
   }
 
   close(): void {
-    this.stream.close();
+    this.ending.abort();
   }
 
-  private listener(): Listener {
-    return {
-      event: ({ cursor, change, event }) => {
-        if (this.cursors.has(cursor)) this.failures.push(`${event.Id} came again`);
-        this.cursors.add(cursor);
-        this.received.push({ change, id: event.Id });
-      },
-      gap: ({ requested, earliest }) => this.failures.push(`a gap from ${requested} to ${earliest}`),
-      stopped: (reason) => this.failures.push(String(reason)),
-    };
+  private async read(events: ReturnType<AnnalsClient['events']>): Promise<void> {
+    for await (const { cursor, change, event } of events) {
+      if (this.cursors.has(cursor)) this.failures.push(`${event.Id} came again`);
+      this.cursors.add(cursor);
+      this.received.push({ change, id: event.Id });
+    }
   }
 }

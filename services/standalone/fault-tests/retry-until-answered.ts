@@ -3,7 +3,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 /** Longer than any outage, also on a slow machine. */
 export const ANSWERS_WITHIN_MS = 300_000;
 
-/** Repeats a request, as a client does whose connection was lost, until it is answered. */
+/** Repeats a request until it is answered, like a client that lost its connection. */
 export const retryUntilAnswered = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
   const { answer } = await eventually(
     async () => ({ answer: await ask() }),

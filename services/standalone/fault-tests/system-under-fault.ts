@@ -3,19 +3,20 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines/engines.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { personalDataOf, type PersonalData } from '../../../shared/key-vault/personal-data.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { BreakableServers, type ServerName } from '../../../shared/testing/breakable-servers.ts';
+import { LOG } from '../../../shared/read-models/transparency-log.ts';
+import { chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import { BreakableServers, type ServerName } from '../../../shared/testing/engines/breakable-servers.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { signIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 import type { ServiceName } from '../../../shared/config/services.ts';
-import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/processes/running-processes.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { registerTransfer } from '../end-to-end/register-transfer.ts';
@@ -24,6 +25,7 @@ import { chainChanges, recordsAfter } from './chain-changes.ts';
 import { FaultLog } from './fault-log.ts';
 import { ResumingSubscription } from './resuming-subscription.ethers.ts';
 import { Workload } from './workload.ethers.ts';
+import { retryUntilAnswered } from './retry-until-answered.ts';
 
 /** How long a slow machine may need to catch up after an outage. */
 const CATCHES_UP_WITHIN_MS = 300_000;
@@ -39,7 +41,7 @@ const checkpoints = {
   projector: readModels.map(({ name }) => name),
 } as const satisfies Partial<Record<Worker, readonly string[]>>;
 
-/** The five services as processes, their chain and their servers, which can be killed, and a connection to the engines. */
+/** The services as processes, their chain and their servers, which can be killed, and a connection to the engines. */
 export class SystemUnderFault {
   private readonly workloads: Workload[] = [];
   private current: Workload | undefined;
@@ -217,7 +219,7 @@ export class SystemUnderFault {
         ...lost.map(({ userId }) => `the profile of ${userId} is lost or stored twice`),
         ...differencesFromChain(events, transferIds),
         ...(await this.differencesOfSubscription(events)),
-        ...(await disagreements(events, this.engines, this.personalData)),
+        ...(await retryUntilAnswered(() => disagreements(events, this.engines, this.personalData))),
       ];
       if ((await eventStore.head()) === head) return differences;
     }
@@ -249,7 +251,7 @@ export class SystemUnderFault {
   private async behind(): Promise<string[]> {
     const { eventStore, readStore } = this.engines;
     const head = await eventStore.head();
-    const names = [RELAY_CHECKPOINT, ...readModels.map(({ name }) => name)];
+    const names = [RELAY_CHECKPOINT, LOG, ...readModels.map(({ name }) => name)];
     const positions = await Promise.all(names.map(async (name) => [name, await readStore.position(name)] as const));
     return positions
       .filter(([, position]) => position < head)

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { call, signIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { ANSWERS_WITHIN_MS, retryUntilAnswered } from './retry-until-answered.ts';
 

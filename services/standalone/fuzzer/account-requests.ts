@@ -1,10 +1,11 @@
-import type { Session } from '../../../schemas/http/session.ts';
-import { walletIdentity } from '../../account/domain/identity.ts';
+import type { Session } from '../../../schemas/http/account/session.ts';
+import { walletIdentity } from '../../account/users/domain/identity.ts';
 import type { AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Caller, Valid } from './fuzz-request.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
-import { loginRequests, walletLogin, type Succeed, type Wallet } from './login-requests.ts';
-import { loginElsewhereRequests, messengerUserLogin } from './logins-elsewhere-requests.ts';
+import { loginRequests } from './login-requests.ts';
+import { messengerUserLogin } from './logins-elsewhere-requests.ts';
+import { walletLogin, type Succeed, type Wallet } from './logins-here-requests.ts';
 import { onchainRequests } from './onchain-requests.ts';
 
 const bearer =
@@ -55,8 +56,8 @@ export const accountRequests = async (account: AccountUnderFuzzing, succeed: Suc
 
   return {
     ...loginRequests(account, succeed),
-    ...loginElsewhereRequests(account, succeed),
     ...onchain,
+    issueAppToken: { next: () => Promise.resolve({ caller: account.byServer }) },
     refreshSession: {
       once: true,
       next: async () => ({ body: { refreshToken: (await logIn()).refreshToken } }),
@@ -76,7 +77,11 @@ export const accountRequests = async (account: AccountUnderFuzzing, succeed: Suc
       next: () => Promise.resolve({ caller: bearer(reader), params: { messengerId: messenger.messengerId } }),
     },
     readHistory: { next: () => Promise.resolve({ ...reading, query: { take: '2', type: 'ProfileUpdated' } }) },
+    readPersonalData: { next: () => Promise.resolve(reading) },
     exportHistory: { next: () => Promise.resolve(reading) },
+    logCheckpoint: { next: () => Promise.resolve({}) },
+    logTile: { next: () => Promise.resolve({ params: { level: '0', index: 'raw:000.p/1' } }) },
+    logKey: { next: () => Promise.resolve({}) },
     updateProfile: { next: () => Promise.resolve({ ...writing, body: profile }) },
     updateMessenger: { next: () => Promise.resolve({ ...writing, body: messenger }) },
     unlinkIdentity: { once: true, next: () => unlinking(account, succeed, linking) },

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { v2Text } from '../../../schemas/http/app-signature.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { chainAdministration } from '../../account/chain-administration.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { chainAdministration } from '../../onchain/chain-administration.ts';
 import { chainsOf, startAccountUnderTest, ORIGIN } from '../../account/testing/account-under-test.ethers.ts';
 import { BotApi } from '../../account/testing/bot-api.ts';
 import { HostileProvider } from '../../account/testing/hostile-provider.jose.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { answerHeaders } from '../../../schemas/http/headers.ts';
 import { problem, problemCatalogue } from '../../../schemas/http/problem.ts';
-import { exportedItem, exportEnd } from '../../../schemas/http/history.ts';
+import { exportedItem, exportEnd } from '../../../schemas/http/account/history.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
@@ -78,6 +78,10 @@ const faultOfSuccess = ({ name, contract }: RouteUnderTest, { status, headers, t
     return 'x-position is missing';
   if (status === 204) return text === '' ? undefined : 'an answer without content has some';
   if (name === 'exportHistory') return faultOfExport(headers['content-type'], text);
+  if (contract.answerType !== undefined)
+    return headers['content-type'] === contract.answerType
+      ? undefined
+      : `the content type is not ${contract.answerType}`;
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) return 'the content type is not JSON';
   return read(contract.answer, text).fault;
 };

@@ -1,11 +1,11 @@
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import { NODES_KIND } from '../../../schemas/announcements.ts';
-import { appStream } from '../../../schemas/events/app-events.ts';
+import { appStream } from '../../../schemas/events/account/app-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
-import { messageDigest } from '../../../shared/keys/message-digest.ts';
-import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { signDigest } from '../../../shared/keys/sign-digest.ts';
+import { streamAccessText } from '../../../schemas/http/event-catcher/gateway-routes.ts';
+import { messageDigest } from '../../../shared/keys/signatures/message-digest.ts';
+import { addressOfKey, newPrivateKey } from '../../../shared/keys/signatures/secp256k1-keys.ts';
+import { signDigest } from '../../../shared/keys/signatures/sign-digest.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import {
@@ -15,7 +15,7 @@ import {
   registration,
   TOKEN,
   transferRecord,
-} from '../../event-catcher/testing/catcher-fixtures.ts';
+} from '../../event-catcher/testing/routes/catcher-fixtures.ts';
 import type { CatcherUnderFuzzing } from './catcher-under-fuzzing.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
 
@@ -74,7 +74,11 @@ export const catcherRequests = async (catcher: CatcherUnderFuzzing): Promise<Val
     queryEvents: {
       next: () => Promise.resolve({ caller, query: { ...contract, eventSignature: 'Transfer', take: '3' } }),
     },
-    listNodes: { next: () => Promise.resolve({ query: { chainId: String(CHAIN_ID) } }) },
+    readStream: {
+      next: () =>
+        Promise.resolve({ caller, query: { ...contract, eventSignature: 'Transfer', fromBlock: '0', take: '3' } }),
+    },
+    listNodes: { next: () => Promise.resolve({ query: contract }) },
     validateAccess: { next: () => Promise.resolve({ body: signedAccess() }), once: true },
     readStatus: { next: () => Promise.resolve({ params: { ...contract, eventName: 'Transfer' } }) },
   };

@@ -33,7 +33,7 @@ export const requestOf = (
 /** Writes a request down. */
 export const written = ({ path: template }: RouteContract, request: FuzzRequest): HttpRequest => {
   const { method, params, query, headers, body, bytes = (text: string) => Buffer.from(text), caller, seal } = request;
-  const filled = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => escaped(params[name] ?? ''));
+  const filled = template.replaceAll(/\{\+?(\w+)\}/g, (_, name: string) => escaped(params[name] ?? ''));
   const asked = query.map((pair) => pair.map(escaped).join('=')).join('&');
   const path = asked === '' ? filled : `${filled}?${asked}`;
   const text = body === undefined ? undefined : JSON.stringify(seal ? seal(body) : body);

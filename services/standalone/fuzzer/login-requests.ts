@@ -1,78 +1,47 @@
-import type { Challenge } from '../../../schemas/http/account-routes.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { newestPassword, passwordIn } from '../../account/testing/one-time-passwords.ts';
-import type { AccountUnderFuzzing } from './account-under-fuzzing.ts';
-import type { Valid } from './fuzz-request.ts';
+import type { CreationOptions, RequestOptions } from '../../../schemas/http/account/passkey-routes.ts';
+import type { loginMethods } from '../../account/login/login-methods.module.ts';
+import { ORIGIN } from '../../account/testing/account-under-test.ethers.ts';
+import { SoftwareAuthenticator } from '../../account/testing/software-authenticator.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
+import { botRequests, messengerUserRequests, oauthRequests } from './logins-elsewhere-requests.ts';
+import { emailRequests, messengerRequests, walletRequests, type LoginRequests } from './logins-here-requests.ts';
 
-/** Sends what should succeed, and returns its answer. */
-export type Succeed = (route: string, valid: Valid) => Promise<unknown>;
+interface Begun<Options> {
+  state: string;
+  options: Options;
+}
 
-const WALLETS = 8;
-
-/** Logins with a wallet or a one-time password. */
-export const loginRequests = (account: AccountUnderFuzzing, succeed: Succeed): ValidsByRoute => {
-  const { byApp: caller } = account;
-  const wallets = Array.from({ length: WALLETS }, () => account.newWallet());
-  let made = 0;
-  const another = () => (made += 1);
+const passkeyRequests: LoginRequests = ({ byApp: caller }, succeed) => {
+  const created = async (authenticator: SoftwareAuthenticator) => {
+    const { state, options } = (await succeed('askToRegisterPasskey', { caller })) as Begun<CreationOptions>;
+    return { caller, body: { state, credential: authenticator.create(options) } };
+  };
   return {
-    issueAppToken: { next: () => Promise.resolve({ caller: account.byServer }) },
-    walletChallenge: {
-      next: () => {
-        const signer = wallets[another() % WALLETS]?.address ?? '';
-        return Promise.resolve({ caller, query: { signer, chainId: '2484' } });
-      },
-    },
-    logInWithWallet: { once: true, next: () => walletLogin(account, succeed, wallets[another() % WALLETS]) },
-    requestEmailPassword: {
-      next: () => Promise.resolve({ caller, body: { email: `asks${String(another())}@mail.example` } }),
-    },
-    logInWithEmail: {
+    askToRegisterPasskey: { next: () => Promise.resolve({ caller }) },
+    registerPasskey: { once: true, next: () => created(new SoftwareAuthenticator(ORIGIN)) },
+    askForPasskey: { next: () => Promise.resolve({ caller }) },
+    logInWithPasskey: {
       once: true,
       next: async () => {
-        const email = `Ada.${String(another())}@mail.example`;
-        await succeed('requestEmailPassword', { caller, body: { email } });
-        return { caller, body: { email, otp: await newestPassword(account.service.url, email) } };
-      },
-    },
-    requestMessengerPassword: {
-      next: () => Promise.resolve({ caller, body: { messengerId: String(1_000_000 + another()) } }),
-    },
-    logInWithMessenger: {
-      once: true,
-      next: async () => {
-        const messengerId = String(2_000_000 + another());
-        await succeed('requestMessengerPassword', { caller, body: { messengerId } });
-        const { text } = await messageTo(account, messengerId);
-        const profile = { username: 'ada', avatarUrl: 'https://shop.example/ada.png' };
-        return { caller, body: { messengerId, otp: passwordIn(text), ...profile } };
+        const authenticator = new SoftwareAuthenticator(ORIGIN);
+        await succeed('registerPasskey', await created(authenticator));
+        const { state, options } = (await succeed('askForPasskey', { caller })) as Begun<RequestOptions>;
+        return { caller, body: { state, credential: authenticator.get(options) } };
       },
     },
   };
 };
 
-/** Returns the newest message that the bot sent to somebody. */
-export const messageTo = ({ bot }: AccountUnderFuzzing, messengerId: string) =>
-  eventually(
-    () => bot.sent.findLast((message) => message.messengerId === messengerId),
-    60_000,
-    `the messenger must be given a message to ${messengerId}`,
-  );
-
-export interface Wallet {
-  address: string;
-  signMessageSync: (text: string) => string;
-}
-
-/** The login of a wallet that has signed its challenge. */
-export const walletLogin = async (
-  { byApp: caller }: AccountUnderFuzzing,
-  succeed: Succeed,
-  wallet: Wallet | undefined,
-): Promise<Valid> => {
-  if (!wallet) throw new Error('there is no such wallet');
-  const signer = wallet.address;
-  const { message } = (await succeed('walletChallenge', { caller, query: { signer } })) as Challenge;
-  return { caller, body: { signer, signature: wallet.signMessageSync(message) } };
+const requestsOf: Record<keyof typeof loginMethods, LoginRequests> = {
+  wallet: walletRequests,
+  email: emailRequests,
+  messenger: messengerRequests,
+  bot: botRequests,
+  messengerUser: messengerUserRequests,
+  oauth: oauthRequests,
+  passkey: passkeyRequests,
 };
+
+/** Logins by every method. */
+export const loginRequests: LoginRequests = (account, succeed) =>
+  Object.values(requestsOf).reduce<ValidsByRoute>((all, requests) => ({ ...all, ...requests(account, succeed) }), {});

@@ -1,24 +1,27 @@
 import { messengerUserText } from '../../../schemas/http/app-signature.ts';
-import { messengerRoutes } from '../../../schemas/http/messenger-routes.ts';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import { safeParse } from '../../../shared/primitives/safe-parse.ts';
+import { messengerRoutes } from '../../../schemas/http/account/messenger-routes.ts';
+import type { StartedLogin } from '../../../schemas/http/account/oauth-routes.ts';
+import { safeParse } from '../../../shared/primitives/text/safe-parse.ts';
 import { REDIRECT_URI, type AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Valid } from './fuzz-request.ts';
-import type { ValidsByRoute } from './fuzzer.ts';
-import { messageTo, type Succeed } from './login-requests.ts';
+import { messageTo, type LoginRequests, type Succeed } from './logins-here-requests.ts';
 
-/** Logins that go through another site, and those on the word of an app. */
-export const loginElsewhereRequests = (account: AccountUnderFuzzing, succeed: Succeed): ValidsByRoute => {
-  const { byApp: caller, bot, providers } = account;
-  let made = 0;
-  const another = () => (made += 1);
-  const started = async (route: string, valid: Valid) => (await succeed(route, { caller, ...valid })) as StartedLogin;
+let made = 0;
+const another = () => (made += 1);
+
+const starting =
+  ({ byApp: caller }: AccountUnderFuzzing, succeed: Succeed) =>
+  async (route: string, valid: Valid) =>
+    (await succeed(route, { caller, ...valid })) as StartedLogin;
+
+export const botRequests: LoginRequests = (account, succeed) => {
+  const { byApp: caller, bot } = account;
+  const started = starting(account, succeed);
   const startedWithBot = () => started('startBotLogin', { query: { redirectUri: REDIRECT_URI } });
   const opening = (state: string, id: number): Valid => ({
     headers: { 'x-telegram-bot-api-secret-token': bot.settings.MESSENGER_WEBHOOK_SECRET },
     body: { message: { text: `/start ${state}`, chat: { type: 'private' }, from: { id, is_bot: false } } },
   });
-  const someProvider = () => (another() % 2 === 0 ? 'oauth-a' : 'oauth-b');
   return {
     startBotLogin: { next: () => Promise.resolve({ caller, query: { redirectUri: REDIRECT_URI } }) },
     hearBot: { next: async () => opening((await startedWithBot()).state, 3_000_000 + another()) },
@@ -33,10 +36,21 @@ export const loginElsewhereRequests = (account: AccountUnderFuzzing, succeed: Su
         return { caller, body: { state, code } };
       },
     },
-    logInMessengerUser: {
-      once: true,
-      next: () => Promise.resolve(messengerUserLogin(account, String(5_000_000 + another()))),
-    },
+  };
+};
+
+export const messengerUserRequests: LoginRequests = (account) => ({
+  logInMessengerUser: {
+    once: true,
+    next: () => Promise.resolve(messengerUserLogin(account, String(5_000_000 + another()))),
+  },
+});
+
+export const oauthRequests: LoginRequests = (account, succeed) => {
+  const { byApp: caller, providers } = account;
+  const started = starting(account, succeed);
+  const someProvider = () => (another() % 2 === 0 ? 'oauth-a' : 'oauth-b');
+  return {
     startOAuthLogin: { next: () => Promise.resolve({ caller, params: { provider: someProvider() } }) },
     logInWithOAuth: {
       once: true,

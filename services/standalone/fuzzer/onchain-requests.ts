@@ -1,14 +1,14 @@
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import type { SponsorshipPolicy } from '../../../schemas/events/account/app-events.ts';
+import { transactionStream } from '../../../schemas/events/onchain/transaction-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { EventToAppend } from '../../../shared/event-store/event-store.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { idOfReplacement, newTransactionId } from '../../account/domain/transaction.ts';
+import { idOfReplacement, newTransactionId } from '../../onchain/transactions/domain/transaction.ts';
 import type { AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Caller } from './fuzz-request.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
-import type { Succeed } from './login-requests.ts';
+import type { Succeed } from './logins-here-requests.ts';
 import { rpcRequests } from './rpc-requests.ts';
 
 const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

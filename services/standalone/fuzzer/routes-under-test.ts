@@ -1,8 +1,9 @@
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
-import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
+import { accountRoutes } from '../../../schemas/http/account/account-routes.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import { problemCatalogue, type ProblemCode } from '../../../schemas/http/problem.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
-import { generatedDocuments } from '../../../shared/documents/generated-documents.ts';
+import { streamRoutes } from '../../../schemas/http/stream/stream-routes.ts';
+import { generatedDocuments } from '../../../shared/tooling/documents/generated-documents.ts';
 
 export interface RouteUnderTest {
   name: string;
@@ -17,10 +18,11 @@ interface OpenApi {
 
 const documents = generatedDocuments();
 
-/** Every route of both services, from their tables: nobody lists them here. */
+/** Every route of the services, from their tables: nobody lists them here. */
 export const routesUnderTest: readonly RouteUnderTest[] = Object.entries<RouteContract>({
   ...accountRoutes,
   ...eventCatcherRoutes,
+  ...streamRoutes,
 }).map(([name, contract]) => {
   const { paths } = JSON.parse(documents.get(`openapi.${contract.service}.json`) ?? '') as OpenApi;
   const { responses } = paths[contract.path]?.[contract.method.toLowerCase()] ?? { responses: {} };
@@ -55,7 +57,7 @@ export const routeAt = (
     ({ route: { contract }, segments }) =>
       contract.service === service &&
       contract.method === asked &&
-      segments.length === given.length &&
+      (segments.length === given.length || (segments.at(-1)?.startsWith('{+') && segments.length < given.length)) &&
       segments.every((segment, at) => segment.startsWith('{') || segment === given[at]),
   );
   return { route: found?.route, codes: found?.route.documented ?? elsewhere };

@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { DebugMethodName, RpcMethodName } from '../../../schemas/rpc/rpc-methods.ts';
-import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { createAccountData } from '../../account/domain/account-calls.ts';
-import { STUB_SIGNATURE } from '../../account/domain/operation-hash.ts';
-import { accountAddress } from '../../account/domain/smart-account.ts';
-import { answeredOperationOf } from '../../account/json-rpc/operation-numbers.ts';
-import { signOperation } from '../../account/testing/signed-operation.ts';
+import { addressOfKey, newPrivateKey } from '../../../shared/keys/signatures/secp256k1-keys.ts';
+import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { createAccountData } from '../../onchain/operations/domain/account-calls.ts';
+import { STUB_SIGNATURE } from '../../onchain/operations/domain/operation-hash.ts';
+import { accountAddress } from '../../onchain/smart-accounts/domain/smart-account.ts';
+import { answeredOperationOf } from '../../onchain/operations/domain/user-operation.ts';
+import { signOperation } from '../../onchain/testing/signed-operation.ts';
 import type { AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Caller } from './fuzz-request.ts';
 import type { Valids } from './fuzzer.ts';
-import type { Succeed } from './login-requests.ts';
+import type { Succeed } from './logins-here-requests.ts';
 
 const ETHER_HEX = `0x${(10n ** 18n).toString(16)}`;
 const CHAIN_HEX = `0x${Anvil.chainId.toString(16)}`;

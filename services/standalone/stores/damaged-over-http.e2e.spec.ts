@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { usersModel } from '../../../shared/read-models/users.ts';
+import { usersModel } from '../../../shared/read-models/account/users.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { call, signIn, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 
 interface Damage {

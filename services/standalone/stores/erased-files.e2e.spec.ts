@@ -3,23 +3,23 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { developmentMailbox } from '../../../schemas/http/development-mailbox.ts';
+import { developmentMailbox } from '../../../schemas/http/account/development-mailbox.ts';
 import { allTopics } from '../../../schemas/topics.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { vaultDatabase } from '../../../shared/key-vault/key-vault.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import { MongoReadStore } from '../../../shared/read-store/read-store.mongo.ts';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
+import { MongoReadStore } from '../../../shared/read-store/mongodb/read-store.mongo.ts';
+import { SqliteReadStore } from '../../../shared/read-store/embedded/read-store.sqlite.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { dropDatabases, emptyDatabase } from '../../../shared/testing/drop-databases.mongo.ts';
+import { dropDatabases, emptyDatabase } from '../../../shared/testing/engines/drop-databases.mongo.ts';
 import { eventually, within } from '../../../shared/testing/eventually.ts';
-import { appHeaders, call } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
+import { appHeaders, callUntilServed } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/processes/running-program.ts';
+import { whereServer } from '../../../shared/testing/engines/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { connectForTests, kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
-import { textsInDatabases } from '../../../shared/testing/texts-in-database.mongo.ts';
+import { connectForTests, kafkaForTests } from '../../../shared/testing/engines/test-bus.kafka.ts';
+import { textsInDatabases } from '../../../shared/testing/engines/texts-in-database.mongo.ts';
 
 const PEOPLE = Number(process.env['PEOPLE'] ?? 8);
 if (!Number.isInteger(PEOPLE) || PEOPLE < 2) throw new Error('PEOPLE must be a number of people, at least 2');
@@ -57,8 +57,12 @@ const erasureOn = (name: string, storesIn: (folder: string) => Stores): void => 
 
     const account = (
       path: string,
-      { bearer = {}, ...options }: Parameters<typeof call>[1] & { bearer?: Record<string, string> } = {},
-    ) => call(program.development.accountUrl + path, { ...options, headers: { ...options.headers, ...bearer } });
+      { bearer = {}, ...options }: Parameters<typeof callUntilServed>[1] & { bearer?: Record<string, string> } = {},
+    ) =>
+      callUntilServed(program.development.accountUrl + path, {
+        ...options,
+        headers: { ...options.headers, ...bearer },
+      });
 
     const marker = () => `m${randomBytes(8).toString('hex')}`;
 

@@ -3,13 +3,13 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { vaultDatabase } from '../../../shared/key-vault/key-vault.ts';
-import { dropDatabases, emptyDatabase } from '../../../shared/testing/drop-databases.mongo.ts';
+import { dropDatabases, emptyDatabase } from '../../../shared/testing/engines/drop-databases.mongo.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
+import { RunningProcess } from '../../../shared/testing/processes/running-process.ts';
+import { ServiceProcess } from '../../../shared/testing/processes/running-processes.ts';
+import { whereServer } from '../../../shared/testing/engines/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { testSettings } from '../../../shared/testing/whole-program.ts';
+import { testSettings } from '../../../shared/testing/processes/whole-program.ts';
 
 jest.setTimeout(600_000);
 
@@ -98,25 +98,25 @@ const emergencies = (
     };
     try {
       await commands.start();
-      expect(await all(backup)).toContain('3 keys, 0 of them destroyed');
+      expect(await all(backup)).toContain('4 keys, 0 of them destroyed');
 
       // Beside what still runs, as when somebody else removes the database.
-      expect(await all(restore)).toContain('0 keys restored, 3 were there');
+      expect(await all(restore)).toContain('0 keys restored, 4 were there');
 
       await commands.stop();
       await loseVault();
       for (const service of VAULT_SERVICES) expect(await commands.refused(service)).toContain('annals vault restore');
-      expect(await all(restore)).toContain('3 keys restored');
+      expect(await all(restore)).toContain('4 keys restored');
       await commands.start();
 
-      expect(await all(replace)).toContain('3 were there, 0 replaced');
+      expect(await all(replace)).toContain('4 were there, 0 replaced');
 
       const master = join(folder, 'master.key');
       copyFileSync(master, join(folder, 'old.key'));
       await commands.stop();
       writeFileSync(master, randomBytes(32).toString('base64'));
       for (const service of VAULT_SERVICES) expect(await commands.refused(service)).toContain('is not the master key');
-      expect(await all(rewrap)).toContain('3 keys of');
+      expect(await all(rewrap)).toContain('4 keys of');
     } finally {
       await commands.stop();
     }

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, it, jest } from '@jest/globals';
-import { dropDatabases, emptyDatabase } from '../../../shared/testing/drop-databases.mongo.ts';
+import { dropDatabases, emptyDatabase } from '../../../shared/testing/engines/drop-databases.mongo.ts';
 import { vaultDatabase } from '../../../shared/key-vault/key-vault.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
+import { SeededRandom } from '../../../shared/testing/simulation/seeded-random.ts';
+import { whereServer } from '../../../shared/testing/engines/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { VaultUnderTest, type Step } from './vault-under-test.ts';
 

@@ -29,17 +29,16 @@ describe('connecting', () => {
       detail:
         'connect with auth: {token}, an access token or a connection token; a token in the query or in a header is not read',
     });
-    expect(await codeFor({ token: '' })).toBe('token_missing');
-    expect(await codeFor({ token: { $gt: '' } })).toBe('token_invalid');
-    expect(await codeFor({ token: ['x'] })).toBe('token_invalid');
-    expect(await codeFor({ token: 'x'.repeat(20_000) })).toBe('token_invalid');
-    expect(await codeFor({ token: 'a.b.c' })).toBe('token_invalid');
-    expect(await codeFor({ token: await accessToken({ key: privateKey }) })).toBe('token_invalid');
-    expect(await codeFor({ token: await accessToken({ header: { typ: 'rt+jwt' } }) })).toBe('token_invalid');
-    expect(await codeFor({ token: await accessToken({ claims: { exp: expired } }) })).toBe('token_expired');
-    expect(await codeFor({ token: await accessToken({ claims: { sid: 'ses_ended' } }) })).toBe('session_revoked');
     const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.e30.`;
-    expect(await codeFor({ token: unsigned })).toBe('token_invalid');
+    for (const [token, code] of [
+      ['', 'token_missing'],
+      ...[{ $gt: '' }, ['x'], 'x'.repeat(20_000), 'a.b.c', unsigned].map((wrong) => [wrong, 'token_invalid']),
+      [await accessToken({ key: privateKey }), 'token_invalid'],
+      [await accessToken({ header: { typ: 'rt+jwt' } }), 'token_invalid'],
+      [await accessToken({ claims: { exp: expired } }), 'token_expired'],
+      [await accessToken({ claims: { sid: 'ses_ended' } }), 'session_revoked'],
+    ])
+      expect({ token, code: await codeFor({ token }) }).toEqual({ token, code });
   });
 
   it('is refused from a foreign origin, whatever the token', async () => {
@@ -52,18 +51,8 @@ describe('connecting', () => {
 
   it('is allowed without an origin and from an allowed one', async () => {
     const token = await stream.tokens.accessToken();
-    for (const extraHeaders of [{}, { origin: 'https://shop.example' }]) {
-      const options = { transports: ['websocket'], auth: { token }, forceNew: true, reconnection: false, extraHeaders };
-      const socket = io(`${stream.url()}/events`, options);
-      await new Promise((resolve, reject) =>
-        socket
-          .once('connect', () => {
-            resolve(undefined);
-          })
-          .once('connect_error', reject),
-      );
-      socket.disconnect();
-    }
+    for (const headers of [{}, { origin: 'https://shop.example' }])
+      (await StreamClient.connect(stream.url(), token, headers)).close();
   });
 
   it("is allowed from the node's own address, which some clients outside browsers name", async () => {
@@ -131,26 +120,12 @@ describe('a connection in production', () => {
     MASTER_KEY: 'S1pGN3K3U3bQvWl2hVJgQy3rGtq0WfOnlbF5pBbWm0A=',
     CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:1"]}]',
   };
-  const outcomeOver = async (TRUSTED_PROXIES: string, extraHeaders: Record<string, string>) => {
+  const outcomeOver = async (TRUSTED_PROXIES: string, headers: Record<string, string>) => {
     await using stream = await streamUnderTest({ environment: { ...production, TRUSTED_PROXIES } });
-    const auth = { token: await stream.tokens.accessToken() };
-    const socket = io(`${stream.url()}/events`, {
-      transports: ['websocket'],
-      auth,
-      reconnection: false,
-      forceNew: true,
-      extraHeaders,
-    });
-    const outcome = await new Promise((resolve) => {
-      socket.once('connect', () => {
-        resolve('connected');
-      });
-      socket.once('connect_error', (error) => {
-        resolve((error as Error & { data: { code: string } }).data.code);
-      });
-    });
-    socket.disconnect();
-    return outcome;
+    const token = await stream.tokens.accessToken();
+    const connected = await StreamClient.connect(stream.url(), token, headers).catch(() => undefined);
+    connected?.close();
+    return connected ? 'connected' : (await StreamClient.refusal(stream.url(), { token }, headers)).code;
   };
 
   it('needs TLS, to the service itself or to a trusted proxy', async () => {

@@ -7,7 +7,7 @@ import type { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
 import { originNotAllowed, type AppOrigins } from '../../../shared/auth/app-origins.ts';
 import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import type { ConnectionCallers } from '../../../shared/edge/connection-callers.ts';
-import { safeParse } from '../../../shared/primitives/safe-parse.ts';
+import { safeParse } from '../../../shared/primitives/text/safe-parse.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** Far above the longest token that the account service issues. */
@@ -17,7 +17,7 @@ const credentials = z.object({ token: z.string().max(TOKEN_CHARACTERS_MAX).defau
 const TOKEN_MISSING =
   'connect with auth: {token}, an access token or a connection token; a token in the query or in a header is not read';
 
-/** Decides who may connect. The origin is checked first, so that a foreign page learns nothing about tokens. */
+/** Decides who may connect. Checks the origin first, so that a foreign page learns nothing about tokens. */
 export class Admission {
   constructor(
     private readonly origins: AppOrigins,
@@ -27,8 +27,17 @@ export class Admission {
     private readonly connectionTokens: ConnectionCallers,
   ) {}
 
-  /** @throws Refusal origin_not_allowed, https_required, token_missing, and what `verify` throws */
+  /** @throws Refusal token_missing, and what `admitOrigin` and `verify` throw */
   async admit(handshake: IncomingMessage, auth: unknown): Promise<TokenCaller> {
+    await this.admitOrigin(handshake);
+    const given = safeParse(credentials, auth);
+    if (!given.success) throw new Refusal('token_invalid', 'connect with auth: {token}, whose token is a text');
+    if (given.data.token === '') throw new Refusal('token_missing', TOKEN_MISSING);
+    return this.verify(given.data.token);
+  }
+
+  /** @throws Refusal origin_not_allowed, https_required */
+  async admitOrigin(handshake: IncomingMessage): Promise<void> {
     const { origin } = handshake.headers;
     if (origin !== undefined && origin !== this.ownOrigin(handshake) && !(await this.origins.allow(origin))) {
       throw originNotAllowed(origin);
@@ -36,10 +45,6 @@ export class Admission {
     if (this.settings.NODE_ENV === 'production' && !this.proxies.isOverTls(handshake)) {
       throw new Refusal('https_required', 'use https');
     }
-    const given = safeParse(credentials, auth);
-    if (!given.success) throw new Refusal('token_invalid', 'connect with auth: {token}, whose token is a text');
-    if (given.data.token === '') throw new Refusal('token_missing', TOKEN_MISSING);
-    return this.verify(given.data.token);
   }
 
   /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */
@@ -47,7 +52,7 @@ export class Admission {
     return (await this.connectionTokens.verify(token)) ?? this.tokens.verify(token);
   }
 
-  /** The origin of this node's own address, as clients outside browsers send it by themselves. */
+  /** The origin of this node's own URL, which clients outside browsers send by default. */
   private ownOrigin({ socket }: IncomingMessage): string {
     const { STREAM_URL, HOST } = this.settings;
     return new URL(STREAM_URL ?? serviceUrl(HOST, socket.localPort ?? 0)).origin;

@@ -1,12 +1,12 @@
-import { limitedAtATime } from '../../../shared/edge/rate-limits.ts';
+import { limitedAtATime } from '../../../shared/edge/limits/rate-limits.ts';
 
-/** Bounds what each key has at a time. */
+/** Limits the number of concurrent members per key. */
 export class AtATime<Member extends object | string> {
   private readonly membersByKey = new Map<string, Set<Member>>();
 
   constructor(
     private readonly max: number,
-    /** Such as `connections of a user`. */
+    /** What the limit counts, such as `connections of a user`. */
     private readonly what: string,
   ) {}
 

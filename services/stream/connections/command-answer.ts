@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { problemCatalogue, type FieldError } from '../../../schemas/http/problem.ts';
 import type { CommandRefused, ConnectionRefused } from '../../../schemas/socket/stream-commands.ts';
-import { refusalOf } from '../../../shared/edge/problem-document.ts';
-import { readMembers } from '../../../shared/edge/read-members.ts';
+import { refusalOf } from '../../../shared/edge/answers/problem-document.ts';
+import { readMembers } from '../../../shared/edge/requests/read-members.ts';
 import { logRefusal } from '../../../shared/errors/log-refusal.ts';
 import type { Logger } from 'pino';
 import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
 
-/** How many errors of a command are reported. */
+/** Maximum errors that are reported for a command. */
 const ERRORS_MAX = 20;
 
 /** Parses the payload of a command. @throws Refusal validation_failed */
@@ -18,7 +18,7 @@ export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: 
   return parsed;
 };
 
-/** Returns the refusal for an error, and logs it when the failure is on the side of the server. */
+/** Returns the refusal for an error, and logs it if the server is at fault. */
 export const toLoggedRefusal = (logger: Logger, error: unknown): Refusal => {
   const refusal = refusalOf(error);
   if (problemCatalogue[refusal.code].status >= 500) logRefusal(logger, refusal, {}, 'a client was refused');

@@ -5,6 +5,8 @@ import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
 
+const BAD_CHECKSUM = '0xABCDEFabcdefabcdefabcdefabcdefabcdefabcd';
+
 describe('a command', () => {
   let stream: Stream;
   let contractAddress: string;
@@ -25,40 +27,21 @@ describe('a command', () => {
 
   it('is answered with its errors when it does not match the schema', async () => {
     const client = await stream.connect();
-    const wrong: unknown[] = [
-      undefined,
-      null,
-      'text',
-      7,
-      [],
-      [subscription()],
-      Buffer.from('binary'),
-      {},
-      subscription({ chainId: '2484' }),
-      subscription({ chainId: { $gt: 0 } }),
-      subscription({ chainId: 1.5 }),
-      subscription({ contractAddress: { $ne: null } }),
-      subscription({ contractAddress: '0x12' }),
-      subscription({ contractAddress: '0xABCDEFabcdefabcdefabcdefabcdefabcdefabcd' }),
-      subscription({ eventSignature: { $regex: '.*' } }),
-      subscription({ eventSignature: '' }),
-      subscription({ eventSignature: 'x'.repeat(50_000) }),
-      subscription({ fromBlock: -1 }),
-      subscription({ fromBlock: Number.MAX_VALUE }),
-      subscription({ cursor: 7 }),
-      subscription({ finality: 'soon' }),
+    const members = [
+      ...[{ chainId: '2484' }, { chainId: { $gt: 0 } }, { chainId: 1.5 }, { cursor: 7 }, { finality: 'soon' }],
+      ...[{ contractAddress: { $ne: null } }, { contractAddress: '0x12' }, { contractAddress: BAD_CHECKSUM }],
+      ...[{ eventSignature: { $regex: '.*' } }, { eventSignature: '' }, { eventSignature: 'x'.repeat(50_000) }],
+      ...[{ fromBlock: -1 }, { fromBlock: Number.MAX_VALUE }],
     ];
-    for (const payload of wrong) {
-      expect(await client.refused('subscribe', payload)).toMatchObject({ code: 'validation_failed' });
-    }
-    expect(await client.refused('subscribe', subscription(), subscription())).toMatchObject({
-      code: 'validation_failed',
-    });
-    expect(await client.refused('subscribe')).toMatchObject({ code: 'validation_failed' });
-    expect(await client.refused('unsubscribe', { subscriptionId: { $gt: '' } })).toMatchObject({
-      code: 'validation_failed',
-    });
-    expect(await client.refused('refresh', { token: {} })).toMatchObject({ code: 'validation_failed' });
+    const payloads = [undefined, null, 'text', 7, [], {}, [subscription()], Buffer.from('binary')];
+    const refused: [command: string, ...payload: unknown[]][] = [
+      ...[...payloads, ...members.map(subscription)].map((payload): [string, unknown] => ['subscribe', payload]),
+      ...[['subscribe', subscription(), subscription()] as [string, ...unknown[]], ['subscribe'] as [string]],
+      ['unsubscribe', { subscriptionId: { $gt: '' } }],
+      ['refresh', { token: {} }],
+    ];
+    for (const [command, ...payload] of refused)
+      expect(await client.refused(command, ...payload)).toMatchObject({ code: 'validation_failed' });
     const { detail } = await client.refused('subscribe', subscription({ chainId: 'x', fromBlock: 'y' }));
     expect(detail).toMatch(/chainId: .*; fromBlock: /);
     client.close();
@@ -74,16 +57,8 @@ describe('a command', () => {
 
   it('does no harm without an acknowledgement, with an unknown name, or when it is nested deeply', async () => {
     const client = await stream.connect();
-    for (const name of [
-      'subscribe',
-      'unsubscribe',
-      'refresh',
-      'error',
-      'event',
-      '__proto__',
-      'constructor',
-      'toString',
-    ]) {
+    const names = ['subscribe', 'unsubscribe', 'refresh', 'error', 'event', '__proto__', 'constructor', 'toString'];
+    for (const name of names) {
       client.socket.emit(name, {}, () => undefined);
       client.socket.emit(name);
       client.socket.emit(name, 1, 2, 3);
@@ -244,11 +219,7 @@ describe('subscribing', () => {
       environment: { RATE_LIMITS: '{"subscriptions":{"points":3,"seconds":1}}' },
     });
     const client = await limited.connect();
-    const contracts = [
-      await limited.registerContract(),
-      await limited.registerContract(),
-      await limited.registerContract(),
-    ];
+    const contracts = await Promise.all([1, 2, 3].map(() => limited.registerContract()));
     for (const contractAddress of contracts.slice(0, 2)) await client.subscribe(contractAddress);
     const again = { chainId: CHAIN_ID, contractAddress: contracts[0], eventSignature: 'Transfer' };
     expect((await client.refused('subscribe', again)).code).toBe('already_subscribed');

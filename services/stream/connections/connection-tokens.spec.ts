@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NODES_KIND, nodeAnnouncement, type NodeAnnouncement } from '../../../schemas/announcements.ts';
-import { appStream } from '../../../schemas/events/app-events.ts';
-import { identityStream } from '../../../schemas/events/identity-events.ts';
+import { appStream } from '../../../schemas/events/account/app-events.ts';
+import { identityStream } from '../../../schemas/events/account/identity-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { AppEnds } from '../../../shared/auth/app-ends.ts';
 import { ConnectionTokens, type StreamSigner } from '../../../shared/auth/connection-tokens.ts';
-import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
+import { walletIdentityId } from '../../../shared/chain/identifiers/wallet-identity.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
@@ -14,7 +14,7 @@ import { StreamClient } from '../testing/stream-client.socketio.ts';
 import { EVENT_URL, streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-const [identityId] = walletIdentityIds(WALLET);
+const identityId = walletIdentityId(WALLET);
 const byApp: StreamSigner = { kind: 'app', appId: 'app_gateway' };
 const byUser: StreamSigner = { kind: 'user', userId: 'usr_1', wallet: WALLET };
 

@@ -1,9 +1,5 @@
-import { Inject, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject } from '@nestjs/common';
 import {
-  Ack,
-  ConnectedSocket,
-  MessageBody,
-  SubscribeMessage,
   WebSocketGateway,
   type OnGatewayConnection,
   type OnGatewayDisconnect,
@@ -14,21 +10,27 @@ import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
 import { holderKey } from '../../../shared/auth/holder-key.ts';
 import type { Logger } from 'pino';
-import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
+import { RateLimits, refuseExceeded } from '../../../shared/edge/limits/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import type { SubscriptionCommands } from '../domain/subscriber.ts';
-import { SUBSCRIPTIONS } from '../edge/tokens.ts';
+import type { StreamMetrics } from '../edge/stream-metrics.ts';
+import { STREAM_METRICS, SUBSCRIPTIONS } from '../edge/tokens.ts';
 import { Admission } from './admission.ts';
 import { commandRefusal, connectionRefusal, parseCommand, toLoggedRefusal } from './command-answer.ts';
-import { Connection } from './connection.socketio.ts';
+import { SocketConnection } from './sockets/socket-connection.socketio.ts';
 import { Connections } from './connections.ts';
-import { elsewhere, OpenSockets } from './open-sockets.socketio.ts';
-import type { StreamNamespace, StreamSocket } from './stream-socket.socketio.ts';
+import { Paced } from './paced.ts';
+import { elsewhere, OpenSockets } from './sockets/open-sockets.socketio.ts';
+import { WriteQueue } from './sockets/write-queue.ts';
+import type { StreamNamespace, StreamSocket } from './sockets/stream-socket.socketio.ts';
 
 const MESSAGE_BYTES_MAX = 64 * 1_024;
 /** A socket that has not joined the namespace by then is closed. */
 const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Tokens that are verified concurrently: a crowd that connects waits for one another, and not those who are connected for it. */
+const VERIFIED_AT_ONCE = 16;
 
 type Acknowledge = ((answer: unknown) => void) | undefined;
 
@@ -42,13 +44,11 @@ type Acknowledge = ((answer: unknown) => void) | undefined;
   connectTimeout: CONNECT_TIMEOUT_MS,
 })
 export class EventsGateway
-  implements
-    OnGatewayInit<StreamNamespace>,
-    OnGatewayConnection<StreamSocket>,
-    OnGatewayDisconnect<StreamSocket>,
-    BeforeApplicationShutdown
+  implements OnGatewayInit<StreamNamespace>, OnGatewayConnection<StreamSocket>, OnGatewayDisconnect<StreamSocket>
 {
-  private readonly connectionBySocket = new WeakMap<StreamSocket, Connection>();
+  private readonly queue = new WriteQueue();
+  private readonly paced = new Paced(VERIFIED_AT_ONCE);
+  private readonly connectionBySocket = new WeakMap<StreamSocket, SocketConnection>();
 
   constructor(
     private readonly admission: Admission,
@@ -56,6 +56,7 @@ export class EventsGateway
     private readonly connections: Connections,
     @Inject(SUBSCRIPTIONS) private readonly subscriptions: SubscriptionCommands,
     private readonly limits: RateLimits,
+    @Inject(STREAM_METRICS) private readonly metrics: StreamMetrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -64,11 +65,14 @@ export class EventsGateway
     namespace.use((socket, next) => {
       this.admit(socket).then(
         () => {
+          this.metrics.accepts.add({ result: 'accepted' });
           next();
         },
         async (error: unknown) => {
-          const refusal = toLoggedRefusal(this.logger, error);
-          next(connectError(await this.openSockets.countRefusal(socket.conn, refusal)));
+          const refused = toLoggedRefusal(this.logger, error);
+          const refusal = await this.openSockets.countRefusal(socket.conn, refused);
+          this.metrics.accepts.add({ result: refusal.code });
+          next(connectError(refusal));
           this.openSockets.closeRefused(socket.conn);
         },
       );
@@ -79,13 +83,17 @@ export class EventsGateway
   }
 
   handleConnection(socket: StreamSocket): void {
-    const connection = new Connection(socket);
+    const connection = new SocketConnection(socket, { queue: this.queue, metrics: this.metrics });
     this.connectionBySocket.set(socket, connection);
     this.connections.add(connection);
+    // Nest's decorators would keep three pipelines of listeners for each socket, which take as much memory as the socket.
     socket.onAny((name: string, ...given: unknown[]) => {
-      if (Object.hasOwn(streamCommands, name)) return;
       const last = given.at(-1);
-      void (isAcknowledge(last) ? this.execute(socket, last, refuseUnknown) : this.countUnknown(connection));
+      const acknowledge = isAcknowledge(last) ? last : undefined;
+      const [first, ...more] = acknowledge ? given.slice(0, -1) : given;
+      const payload = more.length > 0 ? [first, ...more] : first;
+      if (isCommand(name)) void this[name](socket, payload, acknowledge);
+      else void (acknowledge ? this.execute(socket, acknowledge, refuseUnknown) : this.countUnknown(connection));
     });
   }
 
@@ -96,31 +104,22 @@ export class EventsGateway
     this.subscriptions.closeAll(connection);
   }
 
-  beforeApplicationShutdown(): Promise<void> {
-    return this.connections.drain();
-  }
-
-  @SubscribeMessage('subscribe')
-  subscribe(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
+  private subscribe(socket: StreamSocket, payload: unknown, acknowledge: Acknowledge): Promise<void> {
     return this.execute(socket, acknowledge, (connection, answer) =>
-      this.subscriptions.open(connection, parseCommand(subscribe, payload), answer),
+      this.subscriptions.open(connection, parseCommand(subscribe, payload), (subscribed) => {
+        answer(subscribed);
+      }),
     );
   }
 
-  @SubscribeMessage('unsubscribe')
-  unsubscribe(
-    @ConnectedSocket() socket: StreamSocket,
-    @MessageBody() payload: unknown,
-    @Ack() acknowledge: Acknowledge,
-  ) {
+  private unsubscribe(socket: StreamSocket, payload: unknown, acknowledge: Acknowledge): Promise<void> {
     return this.execute(socket, acknowledge, (connection, answer) => {
       this.subscriptions.close(connection, parseCommand(unsubscribe, payload).subscriptionId);
       answer({ ok: true });
     });
   }
 
-  @SubscribeMessage('refresh')
-  refresh(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
+  private refresh(socket: StreamSocket, payload: unknown, acknowledge: Acknowledge): Promise<void> {
     return this.execute(socket, acknowledge, async (connection, answer) => {
       const caller = await this.admission.verify(parseCommand(refresh, payload).token);
       connection.replaceToken(caller);
@@ -128,16 +127,19 @@ export class EventsGateway
     });
   }
 
-  /** Runs a command. Every error becomes an answer: nothing that a client sends may throw any further. */
+  /** Runs a command. Every error becomes an answer: no client input may throw any further. */
   private async execute(
     socket: StreamSocket,
     acknowledge: Acknowledge,
-    command: (connection: Connection, answer: (answer: object) => void) => Promise<void> | void,
+    command: (connection: SocketConnection, answer: (answer: object) => void) => Promise<void> | void,
   ): Promise<void> {
-    const answer = acknowledge ?? (() => undefined);
+    const connection = this.connectionBySocket.get(socket);
+    if (!connection) return;
+    const answer = (given: object) => {
+      connection.buffer.flush();
+      acknowledge?.(given);
+    };
     try {
-      const connection = this.connectionBySocket.get(socket);
-      if (!connection) return;
       connection.countAnswer();
       await this.count(connection);
       await command(connection, answer);
@@ -147,7 +149,7 @@ export class EventsGateway
   }
 
   private async admit(socket: StreamSocket): Promise<void> {
-    const caller = await this.admission.admit(socket.request, socket.handshake.auth);
+    const caller = await this.paced.run(() => this.admission.admit(socket.request, socket.handshake.auth));
     const holder = holderKey(caller);
     this.connections.reserve(holder, socket.id);
     this.openSockets.admitted(socket.conn);
@@ -157,8 +159,8 @@ export class EventsGateway
     socket.data.caller = caller;
   }
 
-  /** Counts an event that is no command, and wants no answer. */
-  private async countUnknown(connection: Connection): Promise<void> {
+  /** Counts an event that is not a command, and gets no answer. */
+  private async countUnknown(connection: SocketConnection): Promise<void> {
     try {
       await this.count(connection);
     } catch (error) {
@@ -168,11 +170,12 @@ export class EventsGateway
   }
 
   /** @throws Refusal rate_limited */
-  private async count(connection: Connection): Promise<void> {
+  private async count(connection: SocketConnection): Promise<void> {
     refuseExceeded(await this.limits.count('streamCommand', connection.holderKey));
   }
 }
 
+const isCommand = (name: string): name is keyof typeof streamCommands => Object.hasOwn(streamCommands, name);
 const isAcknowledge = (given: unknown): given is NonNullable<Acknowledge> => typeof given === 'function';
 
 /** @throws Refusal validation_failed */

@@ -4,6 +4,7 @@ import { aRecord } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 
+type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
 const TOKEN_SECONDS = 600;
 
 const withClock = async () => {
@@ -64,48 +65,29 @@ describe('the expiry of a token', () => {
   });
 });
 
-describe('the revocation of a session', () => {
-  it('closes its sockets within two seconds, and no others', async () => {
+describe('the revocation', () => {
+  it.each<[of: string, code: string, other: Record<string, string>, revoke: (stream: Stream) => Promise<void>]>([
+    ['a session', 'session_revoked', { sid: 'ses_2' }, (stream) => stream.revokeSession('ses_1')],
+    [
+      'a session that is not projected',
+      'session_revoked',
+      { sid: 'ses_2' },
+      (stream) => stream.revokeSessionUnprojected('ses_1'),
+    ],
+    ['an app', 'app_revoked', { sid: 'ses_2', app: 'app_2' }, (stream) => stream.revokeApp('app_1')],
+  ])('of %s closes its sockets within two seconds, and no others', async (_of, code, ofOther, revoke) => {
     await using stream = await streamUnderTest();
     const contractAddress = await stream.registerContract();
-    const [first, second, other] = [
-      await stream.connect(),
-      await stream.connect(),
-      await stream.connect({ sid: 'ses_2' }),
-    ];
+    const [first, second, other] = [await stream.connect(), await stream.connect(), await stream.connect(ofOther)];
     const { subscriptionId } = await first.subscribe(contractAddress);
     await other.subscribe(contractAddress);
-    await stream.revokeSession('ses_1');
-    expect(await first.waitForMessage('stopped', 2_000)).toEqual({ subscriptionId, code: 'session_revoked' });
+    await revoke(stream);
+    const stopped = await first.waitForMessage('stopped', 2_000);
+    expect(stopped).toEqual({ subscriptionId, code });
     await Promise.all([first.waitForDisconnect(2_000), second.waitForDisconnect(2_000)]);
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
     await other.waitForEvents(1);
-    expect(first.events).toEqual([]);
-  });
-});
-
-describe('the revocation of a session that is not projected', () => {
-  it('closes its sockets within two seconds, and no others', async () => {
-    await using stream = await streamUnderTest();
-    const client = await stream.connect();
-    await stream.connect({ sid: 'ses_2' });
-    await stream.revokeSessionUnprojected('ses_1');
-    await client.waitForDisconnect(2_000);
-    expect(stream.connections()).toBe(1);
-  });
-});
-
-describe('the revocation of an app', () => {
-  it('closes the sockets of its sessions within two seconds, and no others', async () => {
-    await using stream = await streamUnderTest();
-    const contractAddress = await stream.registerContract();
-    const client = await stream.connect();
-    const { subscriptionId } = await client.subscribe(contractAddress);
-    await stream.connect({ sid: 'ses_2', app: 'app_2' });
-    await stream.revokeApp('app_1');
-    expect(await client.waitForMessage('stopped', 2_000)).toEqual({ subscriptionId, code: 'app_revoked' });
-    await client.waitForDisconnect(2_000);
-    expect(stream.connections()).toBe(1);
+    expect([first.events, stream.connections()]).toEqual([[], 1]);
   });
 });
 

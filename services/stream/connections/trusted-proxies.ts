@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { trustedProxies } from '../../../shared/edge/trusted-proxies.ts';
+import { trustedProxies } from '../../../shared/edge/server/trusted-proxies.ts';
 
-/** Reads from a handshake what the proxies before this process say of it. Nobody else's headers count. */
+/** Reads a client's address and protocol from the headers of trusted proxies. Headers of other senders are ignored. */
 export class TrustedProxies {
   private readonly isProxy: (address: string) => boolean;
 
@@ -18,7 +18,7 @@ export class TrustedProxies {
     return this.isTrusted(socket.remoteAddress) && valuesOf(headers['x-forwarded-proto']).at(-1) === 'https';
   }
 
-  /** The client's address: the nearest one that is no trusted proxy's. */
+  /** The client's address: the nearest address that is not a trusted proxy's. */
   addressOf({ socket, headers }: IncomingMessage): string {
     let nearest = socket.remoteAddress ?? '';
     for (const before of valuesOf(headers['x-forwarded-for']).reverse()) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { channel, changeAt, someSubscription } from '../testing/some-subscription.ts';
 import { catchUp } from './catch-up.ts';
-import { resumePointAfter } from './cursor.ts';
+import { resumePointAfter } from '../../../shared/keys/stream-cursors.ts';
 
 /** A feed of changes at these positions, two a page; those after `completeAfter` are in memory. */
 const feedOf = (positions: number[], completeAfter: number) => {
@@ -31,6 +31,7 @@ const feedOf = (positions: number[], completeAfter: number) => {
 
 const options = (onCaughtUp: () => void = () => undefined) => ({
   runReplay: (replay: () => Promise<void>) => replay(),
+  onReplayed: () => undefined,
   onCaughtUp,
 });
 

@@ -2,11 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { ChainMessage, MessageReader } from './chain-message.ts';
 import { channelName } from './channel.ts';
-import { SignedText } from '../../../shared/keys/signed-text.ts';
-import { Cursors } from './cursor.ts';
+import { Cursors } from '../../../shared/keys/stream-cursors.ts';
 import { toDelivery } from './delivery.ts';
 
-const cursors = new Cursors(new SignedText(Buffer.alloc(32, 1), 'stream cursors'));
+const cursors = new Cursors(Buffer.alloc(32, 1));
 const record = eventExamples.ChainEventObserved;
 const published = ({
   type = 'annals.ChainEventObserved.v1',
@@ -23,7 +22,7 @@ describe('a message of the topic', () => {
     ['annals.ChainEventObserved.v1', 'observed'],
     ['annals.ChainEventReverted.v1', 'reverted'],
   ] as const)('of type %s has the change %s', (type, change) => {
-    const message = ChainMessage.of(published({ type }));
+    const message = ChainMessage.parse(published({ type }));
     expect(message).toMatchObject({ key: 'key', position: 42, characters: JSON.stringify(record).length });
     const channel = {
       watchId: 'wch_0123456789abcdefghjkmnpqrs',
@@ -37,22 +36,22 @@ describe('a message of the topic', () => {
   });
 
   it('is parsed only once', () => {
-    const message = ChainMessage.of(published());
+    const message = ChainMessage.parse(published());
     expect(message?.delivery(cursors)).toBe(message?.delivery(cursors));
   });
 
   it('is ignored when it is of another type, or has no value or type', () => {
-    expect(ChainMessage.of(published({ type: 'annals.UserLoggedIn.v1' }))).toBeUndefined();
-    expect(ChainMessage.of(published({ value: null }))).toBeUndefined();
-    expect(ChainMessage.of({ key: '', headers: {}, value: '{}' })).toBeUndefined();
+    expect(ChainMessage.parse(published({ type: 'annals.UserLoggedIn.v1' }))).toBeUndefined();
+    expect(ChainMessage.parse(published({ value: null }))).toBeUndefined();
+    expect(ChainMessage.parse({ key: '', headers: {}, value: '{}' })).toBeUndefined();
   });
 
   it.each(['', 'x', '0', '-1', '1.5', '9'.repeat(20)])('is refused when its position is %j', (position) => {
-    expect(() => ChainMessage.of(published({ position }))).toThrow('ce_position');
+    expect(() => ChainMessage.parse(published({ position }))).toThrow('ce_position');
   });
 
   it('can have position 1', () => {
-    expect(ChainMessage.of(published({ position: '1' }))?.position).toBe(1);
+    expect(ChainMessage.parse(published({ position: '1' }))?.position).toBe(1);
   });
 });
 

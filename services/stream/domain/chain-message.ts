@@ -1,8 +1,7 @@
-import { observedRecord } from '../../../schemas/events/chain-events.ts';
+import { observedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
-import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Cursors } from './cursor.ts';
+import type { Cursors } from '../../../shared/keys/stream-cursors.ts';
 import { toDelivery, type Delivery } from './delivery.ts';
 
 const changes: Partial<Record<string, Change>> = {
@@ -16,7 +15,7 @@ interface TopicMessage {
   value: string | null;
 }
 
-/** A message of the topic of chain events. Its value is parsed at the first call of `delivery`, and only once. */
+/** A message of the topic of chain events. The first call of `delivery` parses its value. */
 export class ChainMessage {
   /** Length of the value: an estimate of the memory that the message needs. */
   readonly characters: number;
@@ -25,7 +24,7 @@ export class ChainMessage {
   private constructor(
     readonly key: string,
     readonly position: Position,
-    /** When its event was stored, as is signed; the time of the message itself is not. Unix milliseconds. */
+    /** When its event was stored, in Unix milliseconds. Signed, unlike the time of the message itself. */
     readonly storedAtMs: number,
     private readonly change: Change,
     private value: string,
@@ -33,8 +32,8 @@ export class ChainMessage {
     this.characters = value.length;
   }
 
-  /** Returns `undefined` for a message of another type. @throws when the header `ce_position` is not a position */
-  static of({ key, value, headers }: TopicMessage): ChainMessage | undefined {
+  /** Returns `undefined` for a message of another type. @throws if the header `ce_position` is not a position */
+  static parse({ key, value, headers }: TopicMessage): ChainMessage | undefined {
     const change = changes[headers['ce_type'] ?? ''];
     if (!change || value === null) return undefined;
     const position = Number(headers['ce_position']);
@@ -42,23 +41,27 @@ export class ChainMessage {
     return new ChainMessage(key, position, Date.parse(headers['ce_time'] ?? ''), change, value);
   }
 
-  /** Returns the delivery for the event's channel with finality `latest`. @throws when the value is not a record */
+  /** Returns the delivery for the event's channel with finality `latest`. @throws if the value is not a record */
   delivery(cursors: Cursors): Delivery {
     return (this.decoded ??= this.decode(cursors));
   }
 
   private decode(cursors: Cursors): Delivery {
     const record = observedRecord.parse(JSON.parse(this.value));
-    const { ChainId: chainId, ContractAddress: contractAddress, EventSignature: eventSignature } = record;
-    const watchId = watchIdOfRecord(record);
-    const channel = { watchId, chainId, contractAddress, eventSignature, finality: 'latest' } as const;
+    const channel = {
+      watchId: record.WatchId,
+      chainId: record.ChainId,
+      contractAddress: record.ContractAddress,
+      eventSignature: record.EventSignature,
+      finality: 'latest',
+    } as const;
     const { position, change } = this;
     this.value = '';
     return toDelivery(cursors, channel, { position, change, record });
   }
 }
 
-/** Reads messages. One that cannot be read now never can be: it is reported, and the result is `undefined`. */
+/** Reads messages. Reports an invalid message, which will never be readable, and returns `undefined`. */
 export class MessageReader {
   constructor(
     private readonly cursors: Cursors,
@@ -66,7 +69,7 @@ export class MessageReader {
   ) {}
 
   message(message: TopicMessage): ChainMessage | undefined {
-    return this.readOrReport(message.key, () => ChainMessage.of(message));
+    return this.readOrReport(message.key, () => ChainMessage.parse(message));
   }
 
   delivery(message: ChainMessage): Delivery | undefined {

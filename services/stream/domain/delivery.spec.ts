@@ -1,12 +1,11 @@
-import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { channel } from '../testing/some-subscription.ts';
 import { channelName, cursorScope } from './channel.ts';
-import { Cursors, resumePointAfter } from './cursor.ts';
+import { Cursors, resumePointAfter } from '../../../shared/keys/stream-cursors.ts';
 import { toDelivery } from './delivery.ts';
 
-const cursors = new Cursors(new SignedText(Buffer.alloc(32, 1), 'stream cursors'));
+const cursors = new Cursors(Buffer.alloc(32, 1));
 const record = eventExamples.ChainEventObserved;
 
 describe('a delivery', () => {
@@ -20,10 +19,11 @@ describe('a delivery', () => {
     (finality, change, is, status) => {
       const of = { ...channel, finality };
       const { json, ...delivery } = toDelivery(cursors, of, { position: 42, change, ...is, record });
-      expect(delivery).toEqual({ channel: channelName(of), position: 42, blockNumber: record.BlockNumber });
+      const cursor = cursors.write(cursorScope(of), resumePointAfter(42));
+      expect(delivery).toEqual({ channel: channelName(of), position: 42, blockNumber: record.BlockNumber, cursor });
       expect(JSON.parse(json)).toEqual({
         channel: channelName(of),
-        cursor: cursors.write(cursorScope(of), resumePointAfter(42)),
+        cursor,
         change,
         event: { ...record, WatchId: 'wch_1', Status: status },
       });

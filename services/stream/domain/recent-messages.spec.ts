@@ -4,7 +4,7 @@ import { RecentMessages } from './recent-messages.ts';
 
 const message = (position: number, value = '{}'): ChainMessage => {
   const headers = { ce_type: 'annals.ChainEventObserved.v1', ce_position: String(position) };
-  const made = ChainMessage.of({ key: 'key', headers, value });
+  const made = ChainMessage.parse({ key: 'key', headers, value });
   if (!made) throw new Error('no message');
   return made;
 };

@@ -13,28 +13,36 @@ export class RecentMessages {
   private completeAfterPosition: Position;
 
   /**
-   * @param isPartitionEmpty the partition is empty: no message was published before those that will be added
-   * @param sinceMs every message whose event was stored since then will be added: a first one that is older is a copy, which
-   * somebody published again, and says nothing about where the others are
+   * @param isPartitionEmpty the partition is empty: those that will be added are the first messages after `head`
+   * @param sinceMs every message whose event was stored since then will be added. A first message that is older is a
+   * copy, published again by somebody, and says nothing about the position of the others
+   * @param head the newest position when the reading began. In an empty partition, messages up to there may have been
+   * deleted
    */
   constructor(
     isPartitionEmpty: boolean,
     private readonly sinceMs = -Infinity,
+    private readonly head: Position = 0,
   ) {
-    this.completeAfterPosition = isPartitionEmpty ? 0 : Infinity;
+    this.completeAfterPosition = isPartitionEmpty ? head : Infinity;
   }
 
-  /** The position after which every message of the partition is kept; `Infinity`: no message was added yet. */
+  /** The position after which every message of the partition is kept; `Infinity` before the first message. */
   get completeAfter(): Position {
     return this.completeAfterPosition;
   }
 
-  /** Position of the oldest message; `undefined`: there is none. */
+  /** Position of the oldest message; `undefined` if there is none. */
   get oldest(): Position | undefined {
     return this.messages[0]?.position;
   }
 
-  /** Position of the newest message; 0: there is none. */
+  /** The position after which the next message comes: that of the newest message, or where an empty partition begins. */
+  get end(): Position {
+    return Math.max(this.newest, this.completeAfter === Infinity ? 0 : this.completeAfter);
+  }
+
+  /** Position of the newest message; 0 if there is none. */
   get newest(): Position {
     return this.messages.at(-1)?.position ?? 0;
   }
@@ -42,7 +50,8 @@ export class RecentMessages {
   /** Returns whether the message is new: the relay may publish a message again. */
   add(message: ChainMessage): boolean {
     if (message.position <= this.newest) return false;
-    if (this.messages.length === 0 && message.storedAtMs < this.sinceMs) return false;
+    const isFirst = this.messages.length === 0;
+    if (isFirst && message.position <= this.completeAfter && message.storedAtMs < this.sinceMs) return false;
     if (this.completeAfterPosition === Infinity) this.completeAfterPosition = message.position - 1;
     this.messages.push(message);
     this.characters += message.characters;
@@ -50,6 +59,14 @@ export class RecentMessages {
       this.forgetOldest();
     }
     return true;
+  }
+
+  /**
+   * To be called when all messages were added that there were when the reading began. If none of them counts, memory
+   * begins at `head`.
+   */
+  wereAllAdded(): void {
+    if (this.completeAfterPosition === Infinity) this.completeAfterPosition = this.head;
   }
 
   *after(position: Position): Generator<ChainMessage> {

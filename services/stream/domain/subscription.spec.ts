@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { channel, changeAt, someSubscription } from '../testing/some-subscription.ts';
-import { resumePointAfter } from './cursor.ts';
+import { resumePointAfter } from '../../../shared/keys/stream-cursors.ts';
 
 describe('a subscription', () => {
-  it('has its id, channel, first block and resume point', () => {
-    const { subscription } = someSubscription({ fromBlock: 7 });
-    expect(subscription).toMatchObject({ id: 'sub_1', channel, fromBlock: 7, resumePoint: resumePointAfter(3) });
+  it('has its id, channel and resume point', () => {
+    const { subscription } = someSubscription();
+    expect(subscription).toMatchObject({ id: 'sub_1', channel, resumePoint: resumePointAfter(3) });
     expect(subscription.signal.aborted).toBe(false);
   });
 

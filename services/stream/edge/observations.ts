@@ -1,19 +1,18 @@
-import { observedRecord, type ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { observedRecord, type ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import {
   chainEventIdFrom,
   chainEventsModel,
   type ChainEventDocument,
-} from '../../../shared/read-models/chain-events.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
-import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
+} from '../../../shared/read-models/event-catcher/chain-events.ts';
+import { chainsModel } from '../../../shared/read-models/event-catcher/chains.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
-/** Reading, checking and writing out so many records takes some milliseconds, in which nobody else is served. */
+/** Records per page. Reading, checking and serialising them blocks other work for some milliseconds. */
 const PAGE_DOCUMENTS = 64;
-/** How many records of the contract a query may look through for those of the channel. */
+/** Maximum records of the contract that a query searches for those of the channel. */
 const RECORDS_PER_QUERY = 1_000;
 const BLOCK_NUMBER_MAX = 999_999_999_999;
 const { record } = chainEventsModel.collections;
@@ -24,12 +23,14 @@ export interface Observation extends Pick<ChainEventDocument, 'changes' | 'obser
   record: ObservedRecord;
 }
 
-/** Which observations of a channel to read: those after the position `after`, up to and including `until`. */
+/** The observations to read: those after the position `after`, up to and including `until`. */
 export interface PositionRange {
   channel: Channel;
   fromBlock: number;
   after: Position;
   until: Position;
+  /** Maximum observations of a page; default 64, which is also the most. */
+  limit?: number | undefined;
 }
 
 export interface ObservationPage {
@@ -38,42 +39,48 @@ export interface ObservationPage {
   reached: Position;
 }
 
-/** Returns the position up to which the read model of chain events was projected. */
+/** Returns the position of the read model of chain events. */
 export const checkpointOfChainEvents = (readStore: ReadStore): Promise<Position> =>
   readStore.position(chainEventsModel.name);
 
 /**
  * Yields pages of observations, ordered by `observedPosition`, the position of the newest observation of a record. Each
- * takes some milliseconds at most, so that whoever reads on lets others be served in between.
+ * page blocks other work for some milliseconds at most, and the reader can yield in between.
  */
 export async function* observations(readStore: ReadStore, range: PositionRange): AsyncGenerator<ObservationPage> {
-  const { channel, fromBlock, after, until } = range;
+  const { channel, fromBlock, after, until, limit = PAGE_DOCUMENTS } = range;
   if (after >= until) return;
   const few = fromBlock > 0 ? await fewFrom(readStore, channel, fromBlock) : undefined;
   if (few) {
-    const found = few.filter(({ observedPosition }) => after < observedPosition && observedPosition <= until);
-    yield { found: found.sort((one, other) => one.observedPosition - other.observedPosition), reached: until };
-    return;
+    const found = few
+      .filter(({ observedPosition }) => after < observedPosition && observedPosition <= until)
+      .sort((one, other) => one.observedPosition - other.observedPosition);
+    for (let at = 0; ; at += limit) {
+      const page = found.slice(at, at + limit);
+      const hasMore = found.length > at + limit;
+      yield { found: page, reached: hasMore ? (page.at(-1)?.observedPosition ?? until) : until };
+      if (!hasMore) return;
+    }
   }
   const { chainId: ChainId, contractAddress: ContractAddress } = channel;
-  const filter = { ContractAddress, ChainId, WatchId: watchIdIn(channel), BlockNumber: { gte: fromBlock } };
+  const filter = { ContractAddress, ChainId, WatchId: channel.watchId, BlockNumber: { gte: fromBlock } };
   for (let reached = after, end = after; reached < until;) {
     if (reached === end) end = await positionOfNth(readStore, channel, { after: reached, until });
     const documents = await readStore.find(record.name, {
       filter: { ...filter, observedPosition: { gt: reached, lte: end } },
       sort: [['observedPosition', 'asc']],
-      limit: PAGE_DOCUMENTS,
+      limit: Math.min(limit, PAGE_DOCUMENTS),
     });
     const found = documents.map(({ document }) => readObservation(document));
-    reached = found.length === PAGE_DOCUMENTS ? (found.at(-1)?.observedPosition ?? end) : end;
+    reached = found.length === Math.min(limit, PAGE_DOCUMENTS) ? (found.at(-1)?.observedPosition ?? end) : end;
     yield { found, reached };
   }
 }
 
-/** At which positions a record was observed and reverted, whether it is reverted now, and its block. */
+/** Positions at which a record was observed and reverted, whether it is reverted now, and its block. */
 export type RecordChanges = Pick<ChainEventDocument, 'changes' | 'observedPosition' | 'reverted' | 'BlockNumber'>;
 
-/** Yields the records of a block and later ones, those too that are reverted, in chain order and in pages. */
+/** Yields the records of a block and later ones, including reverted ones, in chain order and in pages. */
 export async function* recordsFrom(
   readStore: ReadStore,
   channel: Channel,
@@ -82,7 +89,7 @@ export async function* recordsFrom(
   const { gte, lt } = idsFrom(channel, fromBlock);
   for (let after: string | undefined; ;) {
     const documents = await readStore.find(record.name, {
-      filter: { id: after === undefined ? { gte, lt } : { gt: after, lt }, WatchId: watchIdIn(channel) },
+      filter: { id: after === undefined ? { gte, lt } : { gt: after, lt }, WatchId: channel.watchId },
       sort: [['id', 'asc']],
       limit: PAGE_DOCUMENTS,
     });
@@ -91,9 +98,6 @@ export async function* recordsFrom(
     if (documents.length < PAGE_DOCUMENTS) return;
   }
 }
-
-/** The watches whose records are the channel's. */
-const watchIdIn = (channel: Channel) => ({ in: recordWatchIds({ ...channel, id: channel.watchId }) });
 
 /** Returns the observations of a block and later ones, if those of the whole contract fit into a page. */
 const fewFrom = async (
@@ -105,10 +109,9 @@ const fewFrom = async (
   const limit = PAGE_DOCUMENTS + 1;
   const documents = await readStore.find(record.name, { filter, sort: [['id', 'asc']], limit });
   if (documents.length === limit) return undefined;
-  const watchIds = watchIdIn(channel).in;
   return documents
     .map(({ document }) => readObservation(document))
-    .filter(({ record: { WatchId } }) => WatchId !== undefined && watchIds.includes(WatchId));
+    .filter(({ record: { WatchId } }) => WatchId === channel.watchId);
 };
 
 /** The ids of the contract's records, which sort in chain order. */
@@ -117,7 +120,7 @@ const idsFrom = ({ chainId, contractAddress }: Channel, block: number) => ({
   lt: chainEventIdFrom(chainId, contractAddress, BLOCK_NUMBER_MAX),
 });
 
-/** Returns the position up to which one query may look: the index has so many records of the contract before it. */
+/** Returns the position up to which one query may search: the contract has that many indexed records before it. */
 const positionOfNth = async (
   readStore: ReadStore,
   { contractAddress: ContractAddress }: Channel,
@@ -138,7 +141,7 @@ const readObservation = (document: JsonObject): Observation => ({
   record: observedRecord.parse(document),
 });
 
-/** The finalized block of a chain, and the position of the event that says so; -1 and 0 while none is known. */
+/** The finalized block of a chain, and the position of the event that says so; -1 and 0 if none is known. */
 export interface FinalizedBlock {
   block: number;
   position: Position;

@@ -1,12 +1,12 @@
 import { rateLimits, type RateLimitName } from '../../../schemas/http/rate-limits.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { atATime } from '../../../shared/edge/rate-limits.ts';
+import { atATime } from '../../../shared/edge/limits/rate-limits.ts';
 
-/** How much a client may have at a time, and how many packets it may send. */
+/** What a client may have concurrently, and how many packets it may send. */
 export interface StreamLimits {
   subscriptionsPerConnection: number;
   connectionsPerUser: number;
-  /** Sockets of an address whose token is not known to be good. */
+  /** Sockets of an address whose token is not verified yet. */
   waitingSocketsPerAddress: number;
   /** A socket may send as many packets as an address may send requests. */
   packetsPerSocket: { points: number; seconds: number };
@@ -19,7 +19,7 @@ export const streamLimits = (settings: Pick<Settings, 'RATE_LIMITS'>): StreamLim
   return {
     subscriptionsPerConnection: limitOf('subscriptions'),
     connectionsPerUser: limitOf('connections'),
-    // A socket that has not connected is a request that is not answered yet.
+    // A socket that has not connected counts as a request that is not answered yet.
     waitingSocketsPerAddress: atATime(settings, 'requestsPerAddress'),
     packetsPerSocket: {
       points: limitOf('address'),

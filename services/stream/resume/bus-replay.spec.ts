@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { topics, type Topic } from '../../../schemas/topics.ts';
-import { SignedText } from '../../../shared/keys/signed-text.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import type { Offsets } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { MessageReader } from '../domain/chain-message.ts';
-import { Cursors, resumePointAfter } from '../domain/cursor.ts';
+import { Cursors } from '../../../shared/keys/stream-cursors.ts';
 import { CHAIN_ID, newContract, TRANSFER } from '../testing/fake-catcher.ts';
 import { BusReplay } from './bus-replay.ts';
 import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
@@ -18,7 +17,7 @@ class ForgetfulBus extends MemoryMessageBus {
   }
 }
 
-describe('the search for a gap in a topic whose messages are deleted meanwhile', () => {
+describe('the search for the first message of a topic whose messages are deleted meanwhile', () => {
   const contractAddress = newContract();
   const channel = {
     watchId: 'wch_1',
@@ -27,29 +26,26 @@ describe('the search for a gap in a topic whose messages are deleted meanwhile',
     eventSignature: TRANSFER,
     finality: 'latest',
   } as const;
-  const gapAfter = async (signal: AbortSignal) => {
+  const firstPosition = async (signal: AbortSignal) => {
     const messageBus = new ForgetfulBus();
     await messageBus.createTopics([topics.chainEvents]);
-    const reader = new MessageReader(
-      new Cursors(new SignedText(new Uint8Array(32), 'stream cursors')),
-      () => undefined,
-    );
+    const reader = new MessageReader(new Cursors(new Uint8Array(32)), () => undefined);
     return new BusReplay({
       messageBus,
-      genuine: { of: (messages) => Promise.resolve([...messages]) },
+      genuine: { filter: (messages) => Promise.resolve([...messages]) },
       reader,
       clock: systemClock,
-    }).gapAfter(channel, resumePointAfter(1), 2, signal);
+    }).firstPosition(channel, signal);
   };
 
   it('is refused as unavailable, and may be repeated', async () => {
-    const refusal = gapAfter(new AbortController().signal);
+    const refusal = firstPosition(new AbortController().signal);
     await expect(refusal).rejects.toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
   });
 
   it('ends at once when it is aborted', async () => {
     const leaving = new AbortController();
-    const search = gapAfter(leaving.signal);
+    const search = firstPosition(leaving.signal);
     const passedMs = startStopwatch();
     leaving.abort(new Error('the client left'));
     await expect(search).rejects.toThrow('the client left');

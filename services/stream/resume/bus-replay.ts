@@ -4,143 +4,166 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { GenuineMessages } from '../../../shared/message-bus/genuine/genuine-messages.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { channelKey, channelName, type Channel } from '../domain/channel.ts';
+import { channelKey, type Channel } from '../domain/channel.ts';
 import type { MessageReader } from '../domain/chain-message.ts';
-import { resumePointAfter, type ResumePoint } from '../domain/cursor.ts';
-import type { Delivery, Page } from '../domain/delivery.ts';
+import type { Page } from '../domain/delivery.ts';
+import { BusPieces, type BusPiece } from './bus-pieces.ts';
+import { SharedAnswers } from './shared-answers.ts';
 
 const topic = topics.chainEvents;
 
-/** Decoding so many takes some milliseconds, in which nobody else is served. */
-const DELIVERIES_PER_PAGE = 64;
-
-/** How far the search for a position first goes back in time; each further try goes back by this factor more. */
+/** How far the search for a position goes back in time at first; each further attempt goes back by this factor more. */
 const LOOK_BACK_FIRST_MS = 60_000;
 const LOOK_BACK_FACTOR = 4;
-/** How long reading a message that exists may take. */
+/** Searches of about the same time use the same times: multiples of this share of how far they go back. */
+const LOOK_BACK_STEPS = 4;
+/** How long reading an existing message may take. */
 const READ_TIMEOUT_MS = 5_000;
-/**
- * The relay may publish a message this long after its event was stored. Messages are deleted by the time of their
- * event, so a resume point without an event is trusted for the retention time less this.
- */
-const RELAY_LAG_MAX_MS = 86_400_000;
+/** For so long, clients that return share where the topic begins and ends. */
+const ENDS_TTL_MS = 1_000;
+const FOUND_TTL_MS = 10_000;
+const ANSWERS_MAX = 1_000;
 
 interface BusReplayOptions {
   messageBus: MessageBus;
-  genuine: Pick<GenuineMessages, 'of'>;
+  genuine: Pick<GenuineMessages, 'filter'>;
   reader: MessageReader;
   clock: Clock;
+  /** Called for each read of the bus that begins. */
+  onRead?: () => void;
+}
+
+/** Offsets of a partition, and the first event-store position in it; `undefined` if it has no message. */
+interface Ends {
+  earliest: bigint;
+  latest: bigint;
+  first: Position | undefined;
+}
+
+/** The first offset of a time, and the first event-store position from there on, if it was looked for and found. */
+interface FoundTime {
+  offset: bigint;
+  position: Position | undefined;
 }
 
 /**
- * Reads older changes of a channel from the topic. It relies on one invariant: within a partition each position is
- * first published after all lower ones. So all messages after a position follow the first publication of any that is not newer
- * than it; repeats are among them. A copy that somebody published again is no first publication: of the events that were stored
- * since a time, which is signed, the first message behind the offset of that time is one. The time of a message itself only
- * tells where the search begins.
+ * Reads older changes of a channel from the topic. Relies on one invariant: within a partition each position is first
+ * published after all lower ones. So all messages after a position follow the first publication of any lower or equal
+ * position; repeats are among them. A copy that somebody published again is not a first publication. Among the events
+ * stored since a time, which is signed, the first message after the offset of that time is a first publication. The
+ * time of a message itself only tells where the search begins. Readers share everything that they read.
  */
 export class BusReplay {
-  constructor(private readonly options: BusReplayOptions) {}
+  private readonly pieces: BusPieces;
+  private readonly ends = new SharedAnswers<Ends>({ maxBytes: ANSWERS_MAX, ttlMs: ENDS_TTL_MS, bytesOf: () => 1 });
+  private readonly times = new SharedAnswers<FoundTime>({
+    ...{ maxBytes: ANSWERS_MAX, ttlMs: FOUND_TTL_MS, bytesOf: () => 1 },
+  });
 
-  /** Implements `ChannelHistory.replay`. */
-  async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
-    const { messageBus, genuine, reader } = this.options;
-    const key = channelKey(channel);
-    const partition = messageBus.partitionOf(topic, key);
-    const start = await this.findStartOffset(partition, position, signal);
-    if (start === undefined) return;
-    const name = channelName(channel);
-    let reached = position;
-    for await (const { messages } of messageBus.consume(topic, new Map([[partition, start]]), signal)) {
-      let deliveries: Delivery[] = [];
-      for (const message of await genuine.of(messages)) {
-        const found = reader.message(message);
-        if (!found || found.position <= reached) continue;
-        reached = found.position;
-        if (found.key !== key) continue;
-        const delivery = reader.delivery(found);
-        if (delivery?.channel !== name || deliveries.push(delivery) < DELIVERIES_PER_PAGE) continue;
-        yield { deliveries, end: resumePointAfter(reached) };
-        deliveries = [];
-      }
-      yield { deliveries, end: resumePointAfter(reached) };
-    }
+  constructor(private readonly options: BusReplayOptions) {
+    this.pieces = new BusPieces(options);
   }
 
   /**
-   * Implements `ChannelHistory.gapAfter`. After the resume point of an event there is no gap while its message is
-   * stored; after one with `newestAtMs` there is none either while no message after that time can have been deleted.
+   * Yields the changes of a channel after a position, without end, if there is any message.
+   * @throws MessagesDeleted if some are deleted before they are read
    */
-  async gapAfter(
-    channel: Channel,
-    resumePoint: ResumePoint,
-    newest: Position,
-    signal: AbortSignal,
-  ): Promise<Position | undefined> {
-    const { messageBus, clock } = this.options;
-    const partition = messageBus.partitionOf(topic, channelKey(channel));
-    const first = await this.earliestPosition(partition, signal);
-    if (first !== undefined && first <= resumePoint.position + 1) return undefined;
-    const keptFrom = clock.now() - topic.retentionMs + RELAY_LAG_MAX_MS;
-    if (resumePoint.newestAtMs !== undefined && resumePoint.newestAtMs > keptFrom) return undefined;
-    return first === undefined ? newest : first - 1;
+  async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
+    const partition = this.partitionOf(channel);
+    let reached = position;
+    let offset = await this.findStartOffset(partition, position, signal);
+    if (offset === undefined) return;
+    for (;;) {
+      const { piece, next }: BusPiece = await this.pieces.at({ partition, offset }, signal);
+      for (const page of piece.pages(channel, { after: reached }, this.options.reader)) {
+        reached = page.end.position;
+        yield page;
+      }
+      offset = next;
+    }
   }
 
-  private async earliestPosition(partition: number, signal: AbortSignal): Promise<Position | undefined> {
-    const { earliest, latest, isEmpty } = await this.offsetRange(partition);
-    return isEmpty ? undefined : this.positionAt(partition, { from: earliest, until: latest, sinceMs: 0 }, signal);
+  /** Returns the first position that the partition of a channel has; `undefined` if it has no message. */
+  async firstPosition(channel: Channel, signal: AbortSignal): Promise<Position | undefined> {
+    return (await this.endsOf(this.partitionOf(channel), signal)).first;
   }
 
-  /** Returns the offset of a message not newer than `position`, else the first; `undefined`: there is no message. */
+  /** Looks anew where the topic begins. */
+  forgetEnds(channel: Channel): void {
+    this.ends.forget(String(this.partitionOf(channel)));
+  }
+
+  private partitionOf(channel: Channel): number {
+    return this.options.messageBus.partitionOf(topic, channelKey(channel));
+  }
+
+  /**
+   * Returns the offset of a message at or before `position`, else the first offset; `undefined` if there is no message.
+   */
   private async findStartOffset(
     partition: number,
     position: Position,
     signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const { messageBus, clock } = this.options;
-    const now = clock.now();
-    const { earliest, latest, isEmpty } = await this.offsetRange(partition);
-    if (isEmpty) return undefined;
+  ): Promise<bigint | undefined> {
+    const ends = await this.endsOf(partition, signal);
+    if (ends.first === undefined) return undefined;
+    const now = this.options.clock.now();
     for (let backMs = LOOK_BACK_FIRST_MS; backMs < now; backMs *= LOOK_BACK_FACTOR) {
-      const sinceMs = now - backMs;
-      const offset = (await messageBus.offsets(topic, sinceMs)).get(partition) ?? earliest;
-      if (BigInt(offset) >= BigInt(latest)) continue;
-      if (BigInt(offset) <= BigInt(earliest)) break;
-      const found = await this.positionAt(partition, { from: offset, until: latest, sinceMs }, signal);
-      if (found !== undefined && found <= position) return offset;
+      const stepMs = backMs / LOOK_BACK_STEPS;
+      const sinceMs = Math.floor((now - backMs) / stepMs) * stepMs;
+      const key = `${String(partition)} ${String(sinceMs)}`;
+      const found = await this.times.get(key, signal, (ending) => this.findTime(partition, sinceMs, ends, ending));
+      if (found.offset <= ends.earliest) break;
+      if (found.position !== undefined && found.position <= position) return found.offset;
     }
-    return earliest;
+    return ends.earliest;
   }
 
-  private async offsetRange(partition: number): Promise<{ earliest: string; latest: string; isEmpty: boolean }> {
+  private async findTime(partition: number, sinceMs: number, ends: Ends, signal: AbortSignal): Promise<FoundTime> {
+    const { earliest, latest } = ends;
+    const offset = offsetIn(await this.options.messageBus.offsets(topic, sinceMs), partition);
+    if (offset <= earliest) return { offset, position: undefined };
+    return { offset, position: await this.positionAt(partition, { from: offset, until: latest, sinceMs }, signal) };
+  }
+
+  private endsOf(partition: number, signal: AbortSignal): Promise<Ends> {
+    return this.ends.get(String(partition), signal, (ending) => this.readEnds(partition, ending));
+  }
+
+  private async readEnds(partition: number, signal: AbortSignal): Promise<Ends> {
     const { messageBus } = this.options;
-    const earliest = (await messageBus.offsets(topic, 'earliest')).get(partition) ?? '0';
-    const latest = (await messageBus.offsets(topic, 'latest')).get(partition) ?? '0';
-    return { earliest, latest, isEmpty: BigInt(latest) <= BigInt(earliest) };
+    const earliest = offsetIn(await messageBus.offsets(topic, 'earliest'), partition);
+    const latest = offsetIn(await messageBus.offsets(topic, 'latest'), partition);
+    const range = { from: earliest, until: latest, sinceMs: 0 };
+    return { earliest, latest, first: await this.positionAt(partition, range, signal) };
   }
 
   /**
    * Returns the first event-store position in the messages from offset `from` on whose events were stored since a time;
    * `undefined` if no message before offset `until` has one.
-   * @throws Refusal dependency_unavailable when no message is received in time, e.g. because all were deleted meanwhile
+   * @throws Refusal dependency_unavailable if no message is received in time, e.g. because all were deleted meanwhile
    */
   private async positionAt(
     partition: number,
-    { from, until, sinceMs }: { from: string; until: string; sinceMs: number },
+    { from, until, sinceMs }: { from: bigint; until: bigint; sinceMs: number },
     signal: AbortSignal,
   ): Promise<Position | undefined> {
-    const { messageBus, genuine, reader } = this.options;
-    const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
-    for await (const { messages } of messageBus.consume(topic, new Map([[partition, from]]), signalOrTimeout)) {
-      for (const message of await genuine.of(messages)) {
-        const found = reader.message(message);
-        if (found && !(found.storedAtMs < sinceMs)) return found.position;
-      }
-      const last = messages.at(-1);
-      if (last && BigInt(last.offset) + 1n >= BigInt(until)) return undefined;
+    const late = AbortSignal.timeout(READ_TIMEOUT_MS);
+    for (let offset = from; offset < until;) {
+      const { piece, next } = await this.pieces
+        .at({ partition, offset }, AbortSignal.any([signal, late]))
+        .catch((error: unknown) => {
+          if (signal.aborted || !late.aborted) throw error;
+          const detail = `partition ${String(partition)} has no message from ${String(from)} on`;
+          throw new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause: error });
+        });
+      const found = piece.messages.find(({ storedAtMs }) => !(storedAtMs < sinceMs));
+      if (found) return found.position;
+      offset = next;
     }
-    signal.throwIfAborted();
-    const detail = `partition ${String(partition)} has no message from ${from} on`;
-    throw new Refusal('dependency_unavailable', detail, { retryAfter: 1 });
+    return undefined;
   }
 }
+
+const offsetIn = (offsets: ReadonlyMap<number, string>, partition: number): bigint =>
+  BigInt(offsets.get(partition) ?? 0);

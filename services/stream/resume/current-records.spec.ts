@@ -21,7 +21,7 @@ describe('the current records of a channel', () => {
     await catcher.project();
     const asOf = stored.at(-1)?.position;
 
-    const pages = currentRecords(historyOptions, await channelOf(contractAddress), 0);
+    const pages = currentRecords(historyOptions, await channelOf(contractAddress), { fromBlock: 0 });
     const deliveries: Delivery[] = [...(await nextOf(pages)).deliveries];
     const firstPage = deliveries.length;
     for (const record of [records[10], records[550]]) if (record) catcher.store('reverted', record);
@@ -43,34 +43,15 @@ describe('the current records of a channel', () => {
     expect(end?.position).toBe(asOf);
   });
 
-  it('leave out reverted records, and have those observed again once', async () => {
-    const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
-    const contractAddress = newContract();
-    await catcher.register(contractAddress);
-    const [kept, gone, back] = [1, 2, 3].map((block) => aRecord({ contractAddress, block }));
-    if (!kept || !gone || !back) throw new Error('no records');
-    const first = catcher.store('observed', kept);
-    catcher.store('observed', gone);
-    catcher.store('observed', back);
-    catcher.store('reverted', gone);
-    catcher.store('reverted', back);
-    const again = catcher.store('observed', back);
-    await catcher.project();
-    const positions: number[] = [];
-    for await (const { deliveries } of currentRecords(historyOptions, await channelOf(contractAddress), 0)) {
-      positions.push(...deliveries.map(({ position }) => position));
-    }
-    await close();
-    expect(positions).toEqual([first.position, again.position]);
-  });
-
   it('have the status finalized up to the finalized block, once they are as new as that is', async () => {
     const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
     const contractAddress = newContract();
     await catcher.register(contractAddress);
     const statuses = async () => {
       const found: string[] = [];
-      for await (const { deliveries } of currentRecords(historyOptions, await channelOf(contractAddress), 0)) {
+      for await (const { deliveries } of currentRecords(historyOptions, await channelOf(contractAddress), {
+        fromBlock: 0,
+      })) {
         found.push(...deliveries.map(({ json }) => streamEvent.parse(JSON.parse(json)).event.Status));
       }
       return found;

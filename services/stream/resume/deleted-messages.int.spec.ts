@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { contractKey, topics } from '../../../schemas/topics.ts';
-import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
+import { SqliteMessageBus } from '../../../shared/message-bus/embedded/message-bus.sqlite.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { aRecord, CHAIN_ID } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { SEGMENT_RECORDS } from '../../../shared/chain/record-terms.ts';
+import { SEGMENT_RECORDS } from '../../../shared/chain/identifiers/record-terms.ts';
 import { topics } from '../../../schemas/topics.ts';
-import { Projections } from '../../../shared/edge/projections.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { Projections } from '../../../shared/edge/answers/projections.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import type { Channel } from '../domain/channel.ts';
 import { aRecord, CHAIN_ID, FakeCatcher, newContract, TRANSFER } from '../testing/fake-catcher.ts';

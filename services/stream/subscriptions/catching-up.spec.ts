@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { StoredChange } from '../testing/fake-catcher.ts';
 import { ChainSimulation, steps } from '../testing/chain-simulation.ts';
+import { casesOf } from '../../../shared/testing/cases.ts';
 
 const room = fc.integer({ min: 1, max: 12 });
 const scenario = fc.record({ before: steps(25), restart: fc.boolean(), during: steps(25), room });
-const cases = { numRuns: 300, endOnFailure: true };
+const cases = { numRuns: casesOf(300), endOnFailure: true };
 
 const positionsOf = (changes: readonly StoredChange[]): number[] => changes.map(({ position }) => position);
 
@@ -19,13 +20,13 @@ const canonicalAfter = (changes: readonly StoredChange[]): number[] => {
   return [...positions.values()].sort((left, right) => left - right);
 };
 
-/** Returns the position at which hiscenario ended and the changes began; `undefined` when there is a gap or a repeat. */
-const endOfHiscenario = (got: readonly number[], changes: readonly StoredChange[]): number | undefined =>
+/** Returns the position at which history ended and the changes began; `undefined` when there is a gap or a repeat. */
+const endOfHistory = (got: readonly number[], changes: readonly StoredChange[]): number | undefined =>
   [0, ...positionsOf(changes)].find((asOf) => {
     const current = canonicalAfter(changes.filter(({ position }) => position <= asOf));
     const later = positionsOf(changes).filter((position) => position > asOf);
-    const hiscenario = got.slice(0, current.length).sort((left, right) => left - right);
-    return JSON.stringify([...hiscenario, ...got.slice(current.length)]) === JSON.stringify([...current, ...later]);
+    const history = got.slice(0, current.length).sort((left, right) => left - right);
+    return JSON.stringify([...history, ...got.slice(current.length)]) === JSON.stringify([...current, ...later]);
   });
 
 describe('a subscription that catches up', () => {
@@ -40,10 +41,10 @@ describe('a subscription that catches up', () => {
         const got = await simulation.finish(subscriber);
         const wanted = simulation.changes.filter(({ record }) => record.BlockNumber >= fromBlock);
         const changes = wanted.map(({ position, change, record }) => [position, change, record.BlockNumber]);
-        expect({ got, changes, endOfHiscenario: endOfHiscenario(got, wanted) }).toEqual({
+        expect({ got, changes, endOfHistory: endOfHistory(got, wanted) }).toEqual({
           got,
           changes,
-          endOfHiscenario: expect.any(Number),
+          endOfHistory: expect.any(Number),
         });
         expect(subscriber.emitted.map(({ name }) => name)).toEqual(['live']);
       },
@@ -52,12 +53,15 @@ describe('a subscription that catches up', () => {
   });
 
   it('from any cursor on is sent what an uninterrupted subscriber is sent after it', async () => {
-    const property = fc.asyncProperty(scenario, fc.nat(), async ({ before, restart, during, room }, pick) => {
+    const property = fc.asyncProperty(scenario, fc.nat(), fc.boolean(), async (given, pick, ofQuery) => {
+      const { before, restart, during, room } = given;
       const simulation = await ChainSimulation.after(before, { restart });
       await simulation.run([{ action: 'observe', count: 1, repeat: 0, ticks: 0 }]);
       await simulation.feed.catcher.publish();
       const { position } = simulation.changes[pick % simulation.changes.length] ?? { position: 0 };
-      const cursor = await simulation.feed.cursorOf(simulation.contractAddress, position);
+      const cursor = await (ofQuery
+        ? simulation.feed.cursorOfQuery(simulation.contractAddress, position)
+        : simulation.feed.cursorOf(simulation.contractAddress, position));
       const subscriber = await simulation.feed.subscribe(simulation.contractAddress, { cursor }, room);
       await simulation.run(during);
       expect(await simulation.finish(subscriber)).toEqual(

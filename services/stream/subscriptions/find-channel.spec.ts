@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { Projections } from '../../../shared/edge/projections.ts';
+import { Projections } from '../../../shared/edge/answers/projections.ts';
 import {
   crowdContract,
   crowdedCaller,
@@ -14,9 +14,9 @@ const { oldest, other, own, newest } = crowdedWatches;
 describe('however many fragments of an event strangers have registered, a subscriber finds', () => {
   let channels: FindChannel;
   beforeAll(async () => {
-    const { readStore, eventStore } = await testFoundation();
+    const { readStore, eventStore, clock } = await testFoundation();
     await crowdContract(readStore);
-    channels = new FindChannel(readStore, new Projections(readStore, eventStore));
+    channels = new FindChannel(readStore, new Projections(readStore, eventStore), clock);
   });
   const find = async (asked: { eventSignature?: string; watchId?: string }, caller = crowdedCaller) => {
     const command = { ...crowdedContract, eventSignature: 'Transfer', finality: 'latest', ...asked } as const;

@@ -35,6 +35,11 @@ it('a forged message stops no stream, is sent to nobody, and hides nothing of a 
   await feed.close();
 });
 
+/** Lets the event store know the newest change, which the fake catcher does not store there. */
+const storesAll = ({ eventStore, catcher }: Awaited<ReturnType<typeof feedUnderTest>>): void => {
+  eventStore.head = () => Promise.resolve(catcher.stored.at(-1)?.position ?? 0);
+};
+
 it('a true message that is published again hides nothing from those who resume', async () => {
   const feed = await feedUnderTest();
   const contractAddress = newContract();
@@ -53,10 +58,39 @@ it('a true message that is published again hides nothing from those who resume',
   const cursor = await feed.cursorOf(contractAddress, positions[1] ?? 0);
   for (const messages of [[{ ...copied, timestamp }], [copied], [forged, copied]]) {
     await feed.messageBus.publish(topics.chainEvents, messages);
+    storesAll(feed);
     await feed.restart();
     const { buffer } = await feed.subscribe(contractAddress, { cursor });
     await withinTicks(() => buffer.sent.length >= 2, 'what followed the cursor must be sent');
     expect(buffer.sent.map(({ position }) => position)).toEqual(positions.slice(2));
   }
   await feed.close();
+});
+
+it('a lost message that a replay publishes late is skipped, and hides nothing; a whole topic that it brings back is read', async () => {
+  for (const lost of [[1], [0, 1, 2, 3]]) {
+    const feed = await feedUnderTest();
+    const contractAddress = newContract();
+    await feed.catcher.register(contractAddress);
+    const stored = [1, 2, 3, 4].map((block) => feed.catcher.store('observed', aRecord({ contractAddress, block })));
+    const positions = stored.map(({ position }) => position);
+    await feed.catcher.project();
+    const messages = feed.catcher.messages(0, 4);
+    await feed.messageBus.publish(
+      topics.chainEvents,
+      messages.filter((_, at) => !lost.includes(at)),
+    );
+    feed.clock.time += 3_600_000;
+    const timestamp = feed.clock.now();
+    const replayed = messages.filter((_, at) => lost.includes(at)).map((message) => ({ ...message, timestamp }));
+    await feed.messageBus.publish(topics.chainEvents, replayed);
+    storesAll(feed);
+    await feed.restart();
+    const cursor = await feed.cursorOf(contractAddress, positions[0] ?? 0);
+    const resumed = await feed.subscribe(contractAddress, { cursor });
+    const expected = lost.length === 1 ? positions.slice(2) : positions.slice(1);
+    await withinTicks(() => resumed.buffer.sent.length >= expected.length, 'what followed the cursor must be sent');
+    expect(resumed.buffer.sent.map(({ position }) => position)).toEqual(expected);
+    await feed.close();
+  }
 });

@@ -1,12 +1,12 @@
-import { Semaphore } from '../../../shared/primitives/semaphore.ts';
+import { Semaphore } from '../../../shared/primitives/waiting/semaphore.ts';
 
-/** Runs so many tasks of each key at a time, in the order in which they came. */
+/** Runs a limited number of tasks per key concurrently, in the order of their arrival. */
 export class LimitedByKey {
   private readonly byKey = new Map<string, Semaphore>();
 
   constructor(private readonly max: number) {}
 
-  /** @throws when the signal aborts before the task begins, and what the task throws */
+  /** @throws when the signal aborts before the task starts, and what the task throws */
   async run<Result>(key: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();
     const permits = this.byKey.get(key) ?? new Semaphore(this.max);

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
-import { chainEventDocumentId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
+import { chainEventDocumentId, chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import { SqliteReadStore } from '../../../shared/read-store/embedded/read-store.sqlite.ts';
 import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { aRecord, CHAIN_ID, newContract } from '../testing/fake-catcher.ts';
@@ -85,16 +85,12 @@ describe('long histories', () => {
   it('of one user over many connections, which read nothing, hold up nobody and cost little memory', async () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => stream.connect()));
     const before = process.memoryUsage().rss;
-    const delays = await delaysDuring(
-      Promise.all(
-        clients.map(async (client) => {
-          await client.subscribe(contractAddress, { finality: 'finalized', fromBlock: 0 });
-          client.stopReading();
-          await pause(3_000);
-        }),
-      ),
-    );
-    expectServed(delays);
+    const work = clients.map(async (client) => {
+      await client.subscribe(contractAddress, { finality: 'finalized', fromBlock: 0 });
+      client.stopReading();
+      await pause(3_000);
+    });
+    expectServed(await delaysDuring(Promise.all(work)));
     expect((process.memoryUsage().rss - before) / MIB).toBeLessThan(150);
     for (const client of clients) client.close();
   });
@@ -106,15 +102,11 @@ describe('long histories', () => {
       { eventSignature: 'Transfer', finality: 'finalized', fromBlock: RECORDS - 10 },
       { eventSignature: 'Transfer', finality: 'latest', fromBlock: RECORDS - 10 },
     ];
-    const delays = await delaysDuring(
-      Promise.all(
-        clients.map(async (client, at) => {
-          await client.subscribe(contractAddress, wanted[at % wanted.length]);
-          await client.waitForMessage('live');
-        }),
-      ),
-    );
-    expectServed(delays);
+    const work = clients.map(async (client, at) => {
+      await client.subscribe(contractAddress, wanted[at % wanted.length]);
+      await client.waitForMessage('live');
+    });
+    expectServed(await delaysDuring(Promise.all(work)));
     const counts = clients.map(({ events }, at) => `${String(at % wanted.length)}: ${String(events.length)}`);
     expect([...new Set(counts)]).toEqual(['0: 20', '1: 10', '2: 10']);
     for (const client of clients) client.close();

@@ -1,6 +1,6 @@
 /**
- * Lets callers go on one after the other, one in each tick of the event loop: long work is done in pieces, and however
- * many do such work, everybody else waits for one piece at most.
+ * Admits one caller per tick. Long work is done in pieces, and however many callers do such work, everything else waits
+ * for one piece at most.
  */
 export class OnePerTick {
   private readonly waiting: (() => void)[] = [];

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { systemClock } from '../../../shared/primitives/clock.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { aRecord } from '../testing/fake-catcher.ts';
 import type { StreamClient } from '../testing/stream-client.socketio.ts';
@@ -68,6 +69,19 @@ describe('the state of the watch of a subscription', () => {
     const other = await stream.connect();
     expect((await other.subscribe(contractAddress)).state).toBe('failed');
     expect(told(other)).toEqual([]);
+  });
+
+  it('is the same for who subscribes after others were told of it', async () => {
+    const elapsed = () => 0;
+    await using frozen = await streamUnderTest({ clock: { ...systemClock, elapsed } });
+    const contract = await frozen.registerContract();
+    const first = await frozen.connect();
+    await first.subscribe(contract);
+    const watch = { watchId: await frozen.catcher.register(contract), contractAddress: contract };
+    await frozen.catcher.changeWatch('WatchPaused', { ...watch, reason: 'app' });
+    await waitUntilTold(1, first);
+    const second = await frozen.connect();
+    expect((await second.subscribe(contract)).state).toBe('paused');
   });
 
   it('ends the subscription when the last who holds the watch drops it, and no other subscription', async () => {

@@ -59,6 +59,7 @@ export class ChainSimulation {
   private readonly removed: StoredChange[] = [];
   private block = 0;
   private finalized = 0;
+  private withheld = 0;
 
   private constructor(readonly feed: Awaited<ReturnType<typeof feedUnderTest>>) {}
 
@@ -81,8 +82,14 @@ export class ChainSimulation {
   }
 
   canonicalPositionsFrom(block: number): number[] {
-    const wanted = this.canonical.filter(({ record }) => record.BlockNumber >= block);
-    return wanted.map(({ position }) => position).sort((left, right) => left - right);
+    return this.canonicalFrom(block)
+      .map(({ position }) => position)
+      .sort((left, right) => left - right);
+  }
+
+  /** The newest observations of the records of a block and later ones that are not reverted. */
+  canonicalFrom(block: number): StoredChange[] {
+    return this.canonical.filter(({ record }) => record.BlockNumber >= block);
   }
 
   /** Projects and publishes everything. */
@@ -104,6 +111,21 @@ export class ChainSimulation {
       await this.runStep(step);
       for (let tick = 0; tick < step.ticks; tick += 1) await yieldToEventLoop();
     }
+  }
+
+  /** Stores a record of a final block that no provider gave before; nothing while no block is final. */
+  observeWithheld(): void {
+    if (this.finalized === 0) return;
+    this.withheld += 1;
+    const [block, log] = [1 + (this.withheld % this.finalized), this.withheld];
+    const record = aRecord({ contractAddress: this.contractAddress, block, log });
+    this.canonical.unshift(this.feed.catcher.store('observed', record));
+  }
+
+  /** Reverts a record of a final block that turned out not to be on the chain; nothing while there is none. */
+  revertFinal(): void {
+    const at = this.canonical.findIndex(({ record }) => record.BlockNumber <= this.finalized);
+    for (const { record } of at === -1 ? [] : this.canonical.splice(at, 1)) this.feed.catcher.store('reverted', record);
   }
 
   /** Adds a last event, and closes the feed when the subscriber has it. @returns all positions that it was sent */

@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import type { PauseReason } from '../../../schemas/events/watch-events.ts';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type { PauseReason } from '../../../schemas/events/event-catcher/watch-events.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import { CATCHERS_KIND, type CatcherAnnouncement } from '../../../schemas/announcements.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
-import { bareSignature, parseEventSignature, topicOfSignature } from '../../../shared/chain/event-signature.ts';
-import { readAddress } from '../../../shared/chain/address.ts';
+import {
+  bareSignature,
+  parseEventSignature,
+  topicOfSignature,
+} from '../../../shared/chain/identifiers/event-signature.ts';
+import { readAddress } from '../../../shared/chain/identifiers/address.ts';
 import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
+import { chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import { chainsModel } from '../../../shared/read-models/event-catcher/chains.ts';
+import { watchesModel } from '../../../shared/read-models/event-catcher/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
@@ -151,7 +155,8 @@ export class FakeCatcher {
   /** Finalizes blocks up to this one; `project` then brings the read model of chain events to the same position. */
   async finalize(block: number): Promise<void> {
     this.position += 1;
-    const advanced = storedEvent('ChainAdvanced', { head: block, finalized: block }, { position: this.position });
+    const progress = { head: block, finalized: block, watchesUpTo: this.position };
+    const advanced = storedEvent('ChainAdvanced', progress, { position: this.position });
     await projectInto(this.readStore, [chainsModel], [advanced]);
   }
 

@@ -2,20 +2,23 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
-import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
-import { Projections } from '../../../shared/edge/projections.ts';
+import { BatchServer } from '../../../shared/message-bus/consumers/batch-server.ts';
+import { Projections } from '../../../shared/edge/answers/projections.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { composeStream } from '../compose-stream.ts';
-import { cursorScope } from '../domain/channel.ts';
-import { resumePointAfter } from '../domain/cursor.ts';
+import { composeStream, type StreamOptions } from '../compose-stream.ts';
+import { StreamMetrics } from '../edge/stream-metrics.ts';
+import { channelKey, cursorScope } from '../domain/channel.ts';
+import { resumePointAfter } from '../../../shared/keys/stream-cursors.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { SendBuffer, Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
+import { PageRequest } from '../connections/plain-http/page-request.ts';
+import type { WrittenPage } from '../connections/plain-http/stream-pages.ts';
 import { FakeCatcher, CHAIN_ID } from './fake-catcher.ts';
 
 const TICKS_MAX = 20_000;
@@ -26,6 +29,10 @@ export const withinTicks = async (isSo: () => boolean, otherwise: string): Promi
     if (ticks === TICKS_MAX) throw new Error(otherwise);
     await yieldToEventLoop();
   }
+};
+
+const afterTicks = async (ticks: number): Promise<void> => {
+  for (let tick = 0; tick < ticks; tick += 1) await yieldToEventLoop();
 };
 
 /** Waits a tick before every answer, so that other code runs meanwhile, as with a database. */
@@ -71,14 +78,16 @@ export class MemoryBuffer implements SendBuffer {
 const CALLER = { appId: 'app_1', userId: 'usr_1' };
 
 export class MemorySubscriber implements Subscriber {
-  readonly holderKey = 'user:usr_1';
   readonly claimant = CALLER;
   readonly subscriptions = new Map<string, Subscription>();
-  readonly signal = new AbortController().signal;
   readonly emitted: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
   answer: Subscribed | undefined;
 
-  constructor(readonly buffer: MemoryBuffer) {}
+  constructor(
+    readonly buffer: MemoryBuffer,
+    readonly holderKey = 'user:usr_1',
+    readonly signal = new AbortController().signal,
+  ) {}
 
   emit<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
     this.emitted.push({ name, message, after: this.buffer.sent.length });
@@ -92,43 +101,49 @@ const subscription = (contractAddress: string): Subscribe => ({
   finality: 'latest',
 });
 
+/** Starts the feeds and subscriptions of a node, without loops. */
+const nodeOn = async (given: Omit<StreamOptions, 'subscriptionsPerConnection'>) => {
+  const { messageBus, logger } = given;
+  const stream = composeStream({ ...given, subscriptionsPerConnection: Infinity });
+  const { tail } = stream.latest;
+  const server = new BatchServer({
+    messageBus,
+    logger,
+    topics: [topics.chainEvents],
+    startAt: () => tail.startAt(),
+  });
+  server.addHandler(topics.chainEvents.name, (batch: BusBatch) => tail.handleBatch(batch), true);
+  server.listen(() => undefined);
+  tail.loop.start();
+  await withinTicks(() => tail.isCaughtUp, 'the node must catch up');
+  return { ...stream, stop: () => Promise.all([server.close(), tail.loop.stop()]) };
+};
+
 /** Feeds and subscriptions without sockets, on a clock that the test sets. */
-export const feedUnderTest = async () => {
+export const feedUnderTest = async ({ messageBus = new MemoryMessageBus() } = {}) => {
   const clock = new TestClock();
   const foundation = await testFoundation({ clock });
-  const { eventStore, edgeKey, logger, ids } = foundation;
+  const { eventStore, edgeKey } = foundation;
   const readStore = new SlowReadStore();
   await readStore.define(collections);
-  const messageBus = new MemoryMessageBus();
   await messageBus.createTopics([topics.chainEvents]);
   const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.edgeKey);
   const projections = new Projections(readStore, eventStore);
-  const startNode = async () => {
-    const subscriptionsPerConnection = Infinity;
-    const options = {
-      ...{ messageBus, readStore, eventStore, projections, edgeKey, subscriptionsPerConnection, clock, ids },
-      logger,
-    };
-    const stream = composeStream(options);
-    const { tail } = stream.latest;
-    const server = new BatchServer({
-      messageBus,
-      logger,
-      topics: [topics.chainEvents],
-      startAt: () => tail.findStartOffsets(),
-    });
-    server.addHandler(topics.chainEvents.name, (batch: BusBatch) => tail.handleBatch(batch), true);
-    server.listen(() => undefined);
-    await withinTicks(() => tail.isCaughtUp, 'the node must catch up');
-    return { ...stream, server };
-  };
+  const metrics = new StreamMetrics();
+  const startNode = () => nodeOn({ ...foundation, messageBus, readStore, projections, clock, metrics });
   let node = await startNode();
   const { cursors, channels } = node;
   return {
-    clock,
+    ...{ clock, eventStore, edgeKey, projections },
     catcher,
     logged: foundation.logged,
+    /** How many subscriptions caught up, by source. */
+    resumes: async () => {
+      const values = await metrics.resumes.measured.read();
+      return Object.fromEntries(values.map(({ labels, value }) => [labels['source'] ?? '', value] as const));
+    },
     messageBus,
+    subscriptions: () => node.subscriptions,
     subscribe: async (
       contractAddress: string,
       options: Partial<Subscribe> = {},
@@ -143,6 +158,20 @@ export const feedUnderTest = async () => {
       });
       return subscriber;
     },
+    /** Asks for a page over plain HTTP. */
+    readPage: async (
+      contractAddress: string,
+      { take = 100, endsAfterTicks, ...options }: Partial<Subscribe> & { take?: number; endsAfterTicks?: number },
+    ): Promise<WrittenPage> => {
+      const subscriber = { caller: undefined, holderKey: 'user:usr_1', claimant: CALLER };
+      const request = new PageRequest({ ...subscriber, signal: new AbortController().signal }, take, 0);
+      if (endsAfterTicks !== undefined) void afterTicks(endsAfterTicks).then(() => request.disconnect());
+      try {
+        return await node.pages.read(request, { ...subscription(contractAddress), ...options });
+      } finally {
+        request.disconnect();
+      }
+    },
     /** Replaces the loop of the finalized feed. */
     offerNewlyFinalized: () => node.finalized.offerNewlyFinalized(),
     historyOptions: { readStore, cursors, clock },
@@ -152,14 +181,17 @@ export const feedUnderTest = async () => {
       const { channel } = await channels.find({ ...subscription(contractAddress), finality }, CALLER);
       return cursors.write(cursorScope(channel), resumePointAfter(position));
     },
+    /** Returns the cursor of a query's answer that has everything up to a position. */
+    cursorOfQuery: (contractAddress: string, position: number): string =>
+      cursors.write(channelKey(subscription(contractAddress)), resumePointAfter(position)),
     /** Returns the position of the cursor in an answer. */
     positionOf: (answer: Subscribed | undefined): number =>
-      cursors.read(answer?.channel.replace(/^[^/]+\//, '') ?? '', answer?.cursor ?? '').position,
+      cursors.read([answer?.channel.replace(/^[^/]+\//, '') ?? ''], answer?.cursor ?? '').position,
     close: async () => {
-      await node.server.close();
+      await node.stop();
     },
     restart: async () => {
-      await node.server.close();
+      await node.stop();
       node = await startNode();
     },
   };

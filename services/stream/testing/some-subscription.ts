@@ -1,6 +1,6 @@
 import type { Channel } from '../domain/channel.ts';
 import { channelName } from '../domain/channel.ts';
-import { resumePointAfter } from '../domain/cursor.ts';
+import { resumePointAfter } from '../../../shared/keys/stream-cursors.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { Subscription, type SendBuffer } from '../domain/subscription.ts';
 
@@ -17,6 +17,7 @@ export const changeAt = (position: number, blockNumber = 100): Delivery => ({
   channel: channelName(channel),
   position,
   blockNumber,
+  cursor: `after ${String(position)}`,
   json: JSON.stringify({ position }),
 });
 

@@ -55,6 +55,9 @@ export class StreamClient {
     await new Promise<void>((resolve, reject) => {
       client.socket.once('connect', resolve);
       client.socket.once('connect_error', reject);
+      client.socket.io.once('close', () => {
+        reject(new Error('the connection was cut before the namespace was joined'));
+      });
     });
     return client;
   }

@@ -1,22 +1,22 @@
-import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { sessionStream } from '../../../schemas/events/account/session-events.ts';
 import { CATCHERS_KIND } from '../../../schemas/announcements.ts';
-import { appStream } from '../../../schemas/events/app-events.ts';
+import { appStream } from '../../../schemas/events/account/app-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { topics } from '../../../schemas/topics.ts';
-import { announcing } from '../../../shared/cluster/announcing.ts';
-import type { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { announcing } from '../../../shared/coordination/announcing.ts';
+import type { MemoryEventStore } from '../../../shared/testing/engines/event-store.memory.ts';
 import { NO_STREAM } from '../../../shared/event-store/event-store.ts';
-import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock, type Clock } from '../../../shared/primitives/clock.ts';
-import { appsModel } from '../../../shared/read-models/apps.ts';
-import { sessionsModel } from '../../../shared/read-models/sessions.ts';
+import { appsModel } from '../../../shared/read-models/account/apps.ts';
+import { sessionsModel } from '../../../shared/read-models/account/sessions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { anEvent, storedEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
+import { testIssuer } from '../../../shared/testing/http/test-tokens.jose.ts';
 import { Connections } from '../connections/connections.ts';
 import { startStream } from '../stream.module.ts';
 import { FakeCatcher, newContract } from './fake-catcher.ts';
@@ -31,11 +31,13 @@ export const streamUnderTest = async ({
   clock = systemClock,
   messageBus = new MemoryMessageBus(),
   readStore: givenReadStore,
+  isReadyAtStart = true,
 }: {
   environment?: Record<string, string>;
   clock?: Clock;
   messageBus?: MessageBus;
   readStore?: ReadStore;
+  isReadyAtStart?: boolean;
 } = {}) => {
   await messageBus.createTopics(Object.values(topics));
   const settings = { STREAM_PORT: '0', RATE_LIMITS: 'off', ...environment };
@@ -54,7 +56,7 @@ export const streamUnderTest = async ({
     const node = await startStream(foundation, tokens.issuer, { eventUrl: EVENT_URL });
     foundation.processHealth.report({ stream: node });
     const ready = () => fetch(`${node.url}/health/ready`);
-    await eventually(async () => (await ready()).ok, 5_000, 'the node must become ready');
+    if (isReadyAtStart) await eventually(async () => (await ready()).ok, 5_000, 'the node must become ready');
     return node;
   };
   let node = await start();
@@ -74,15 +76,14 @@ export const streamUnderTest = async ({
       clients.push(client);
       return client;
     },
-    registerContract: async (contractAddress = newContract()): Promise<string> => {
-      await catcher.register(contractAddress);
-      return contractAddress;
-    },
+    registerContract: (contractAddress = newContract()): Promise<string> =>
+      catcher.register(contractAddress).then(() => contractAddress),
     allowOrigin: async (origin: string) => {
       await projectInto(readStore, [appsModel], [storedEvent('AppRegistered', { origins: [origin] }, { position: 1 })]);
     },
     ...revocations(foundation),
     connections,
+    measured: () => node.measured ?? [],
     waitForConnections: (count: number) =>
       eventually(() => connections() === count, 5_000, `the node must have ${String(count)} connections`),
     stopNode: () => node.close(),

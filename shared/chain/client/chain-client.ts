@@ -1,23 +1,24 @@
-import { BlocksRefused, ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
-import { InvalidAnswer } from './checked-answers.ts';
-import { EndpointHealth } from './endpoint-health.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from '../chain-reader.ts';
+import { InvalidAnswer } from './answers/checked-answers.ts';
+import { EndpointHealth } from './endpoints/endpoint-health.ts';
 import { askChainId, askHead, requireChainId } from './header-requests.ts';
-import { blocksOf, type BlockRange } from './suggested-range.ts';
-import { JsonRpcEndpoint, NoAnswer, WAIT_MAX_MS } from './json-rpc-endpoint.ts';
-import { PerhapsTooLarge, RefusesBlocks } from './refused-blocks.ts';
-import type { Refusal } from './rpc-refusals.ts';
+import { blocksOf, type BlockRange } from './refusals/suggested-range.ts';
+import type { RpcCall } from './answer-limits.ts';
+import { JsonRpcEndpoint, NoAnswer, WAIT_MAX_MS, type CallOutcome } from './endpoints/json-rpc-endpoint.ts';
+import { PerhapsTooLarge, RefusesBlocks } from './refusals/refused-blocks.ts';
+import type { Refusal } from './refusals/rpc-refusals.ts';
 
 const ANSWERS_WITHIN_MS = 15_000;
-/** How long an endpoint that failed or returned invalid data is tried last, the first time. */
+/** First quarantine of an endpoint that failed or returned invalid data: for this long it is asked last. */
 const QUARANTINE_MS = 30_000;
-/** How often all endpoints are asked for their heads, if there are several. */
+/** How often the heads of several endpoints are compared. */
 const COMPARE_MS = 15_000;
-/** Another endpoint is asked instead only if it answers in less than this part of the time. */
+/** Another endpoint replaces the chosen one only if its latency is below this part of the chosen one's. */
 const WORTH_CHANGING = 0.7;
-/** An endpoint whose newest block is behind that of another by more than both has a stale head. */
+/** An endpoint has a stale head if its newest block is behind another endpoint's by more than both of these. */
 const BEHIND_BLOCKS_MAX = 2;
 const BEHIND_SECONDS_MAX = 10;
-/** How often one question is asked again of endpoints that take fewer requests. */
+/** Maximum attempts for one request, if endpoints are rate limited. */
 const ATTEMPTS_MAX = 3;
 
 export interface EndpointLimits {
@@ -26,40 +27,49 @@ export interface EndpointLimits {
   compareMs?: number;
 }
 
+/** How one question is asked. */
+interface Asking {
+  /** The blocks that are asked about: an endpoint that takes fewer at a time is not asked. */
+  range?: BlockRange | undefined;
+  /** For each request, instead of the client's. */
+  withinMs?: number | undefined;
+}
+
 interface EndpointState {
   endpoint: JsonRpcEndpoint;
   health: EndpointHealth;
-  /** How messages name it: anyone may read them, and hosts may be secret. */
+  /** Name of the endpoint in messages, which anyone may read: hosts may be secret. */
   name: string;
-  /** Whether it has answered with the right chain id since it last failed. */
+  /** Whether it has answered with the right chain id since its last failure. */
   isOfChain: boolean;
-  /** Its newest block when all were compared. */
+  /** Its newest block at the last comparison. */
   head: BlockHeader | undefined;
 }
 
-/** Why nobody answered. */
+/** Why no endpoint answered. */
 interface Failures {
   messages: string[];
   tooLarge: RangeTooLarge | undefined;
   perhapsTooLarge: RangeTooLarge | undefined;
   withoutState: number;
-  /** How many refuse the blocks, and how many of these say that they have pruned them. */
+  /** How many endpoints refuse the blocks, and how many of these report them as pruned. */
   refused: number;
   pruned: number;
-  /** Whether one of them will take a request soon. */
+  /** Whether an endpoint will accept a request soon. */
   isAskedAgain: boolean;
 }
 
 /**
- * The JSON-RPC endpoints of a chain: asks the quickest that can be trusted, and the others when it fails, returns provably
- * false data, is behind or takes no more requests.
+ * The JSON-RPC endpoints of a chain: asks the fastest trusted one, and the others if it fails, returns provably false
+ * data, lags behind or is rate limited. A process has one client of each chain, so that what one question shows of an
+ * endpoint serves all; questions do not wait for each other.
  */
-export class JsonRpcEndpoints {
+export class ChainClient {
   private readonly endpoints: EndpointState[];
   private readonly closing = new AbortController();
   private readonly compareMs: number;
   private comparedAtMs = performance.now();
-  /** The one that answered last. */
+  /** The endpoint that answered last. */
   private chosen: EndpointState | undefined;
 
   constructor(
@@ -77,7 +87,7 @@ export class JsonRpcEndpoints {
     }));
   }
 
-  /** Also ends the calls in progress. */
+  /** Also aborts calls in progress. */
   close(): void {
     this.closing.abort();
   }
@@ -86,20 +96,40 @@ export class JsonRpcEndpoints {
   async ask<Validated>(
     what: string,
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
-    { range }: { range?: BlockRange } = {},
+    how: Asking = {},
   ): Promise<Validated> {
-    const [validated] = await this.askSeveral(what, read, { range, enough: 1 });
+    const [validated] = await this.askSeveral(what, read, { ...how, enough: 1 });
     return validated;
   }
 
+  /** Asks one endpoint for these calls, and checks its results, in the order of the calls. @throws like `ask` */
+  call<Checked>(
+    what: string,
+    calls: readonly RpcCall[],
+    check: (results: unknown[]) => Checked,
+    withinMs?: number,
+  ): Promise<Checked> {
+    return this.ask(what, async (endpoint) => check(await endpoint.call(calls, withinMs)), { withinMs });
+  }
+
+  /** Like `call`, with what was said to each call: errors of single calls are no failure of the endpoint. */
+  tryCall<Checked>(
+    what: string,
+    calls: readonly RpcCall[],
+    check: (outcomes: CallOutcome[]) => Checked,
+  ): Promise<Checked> {
+    return this.ask(what, async (endpoint) => check(await endpoint.tryCall(calls)));
+  }
+
   /**
-   * Asks so many endpoints, or as many as answer. @returns their answers, at least one
+   * Asks until `enough` endpoints have answered, or all were tried.
+   * @returns their answers, at least one
    * @throws ChainUnavailable, RangeTooLarge if fewer answered and the range was too large for another, StateUnavailable
    */
   async askSeveral<Validated>(
     what: string,
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
-    { range, enough }: { range: BlockRange | undefined; enough: number },
+    { range, withinMs, enough }: Asking & { enough: number },
   ): Promise<[Validated, ...Validated[]]> {
     this.compareNowAndThen();
     const subject = `${what} of chain ${String(this.chainId)}`;
@@ -110,11 +140,11 @@ export class JsonRpcEndpoints {
       };
       const answers: Validated[] = [];
       for (const state of this.inOrder()) {
-        // It may be silent, and would take as long as it may each time.
+        // An endpoint that is down could take its full timeout each time.
         if (answers.length > 0 && state.health.isGivenUp(performance.now())) break;
         try {
           if (range) requireWithin(state.endpoint, range);
-          answers.push(await this.askOne(state, read));
+          answers.push(await this.askOne(state, read, withinMs));
           if (answers.length === 1) this.chosen = state;
           if (answers.length === enough) break;
         } catch (error) {
@@ -128,7 +158,7 @@ export class JsonRpcEndpoints {
       const smaller = tooLarge ?? perhapsTooLarge;
       if (smaller) throw new RangeTooLarge(message, smaller.suggested);
       if (withoutState === this.endpoints.length) throw new StateUnavailable(message);
-      // The next attempt waits for its place.
+      // The next attempt waits for its slot.
       if (!isAskedAgain || attempt === ATTEMPTS_MAX) throw this.noneOf(message, failures);
     }
   }
@@ -162,18 +192,19 @@ export class JsonRpcEndpoints {
   private async askOne<Validated>(
     state: EndpointState,
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
+    withinMs?: number,
   ): Promise<Validated> {
-    await this.requireChain(state);
+    await this.requireChain(state, withinMs);
     const validated = await read(state.endpoint);
     state.health.succeeded(performance.now());
     return validated;
   }
 
-  /** @throws what is not about this endpoint */
+  /** @throws errors that are not about this endpoint */
   private note(error: unknown, state: EndpointState, failures: Failures): void {
     const { endpoint, name } = state;
     if (error instanceof PerhapsTooLarge) {
-      // It may be at fault, and others do not wait for it.
+      // The endpoint may be failing, so others should not wait for it.
       setAside(state);
       failures.perhapsTooLarge = largerOf(error, failures.perhapsTooLarge);
     } else if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
@@ -188,7 +219,7 @@ export class JsonRpcEndpoints {
     failures.messages.push(`${name}: ${endpoint.address.redact(error.message)}`);
   }
 
-  /** Asks all for their heads, so that it is known which are quick, which are behind, and which answer again. */
+  /** Asks all endpoints for their heads, to learn which are fast, which lag behind, and which answer again. */
   private compareNowAndThen(): void {
     const now = performance.now();
     if (this.endpoints.length < 2 || now < this.comparedAtMs + this.compareMs) return;
@@ -210,21 +241,24 @@ export class JsonRpcEndpoints {
     }
   }
 
-  private async requireChain(state: EndpointState): Promise<void> {
+  private async requireChain(state: EndpointState, withinMs?: number): Promise<void> {
     if (state.isOfChain) return;
-    requireChainId(await askChainId(state.endpoint), this.chainId);
+    requireChainId(await askChainId(state.endpoint, withinMs), this.chainId);
     state.isOfChain = true;
   }
 }
 
-/** Others are asked first from now on. Then another node may answer at the same address: what was shown of the last one is forgotten. */
+/**
+ * Moves an endpoint behind the others. Another node may answer at the same address afterwards, so what was learned of
+ * the last one is forgotten.
+ */
 const setAside = (state: EndpointState): void => {
   state.health.failed(performance.now());
   state.isOfChain = false;
   if (state.endpoint.takesBlockHash) state.endpoint.takesBlockHash = undefined;
 };
 
-/** An answer may be `undefined`. */
+/** An answer may itself be `undefined`. */
 const isAny = <Answer>(answers: readonly Answer[]): answers is [Answer, ...Answer[]] => answers.length > 0;
 
 const isStale = ({ head }: EndpointState, newest: BlockHeader | undefined): boolean =>
@@ -236,14 +270,14 @@ const isStale = ({ head }: EndpointState, newest: BlockHeader | undefined): bool
 const compareRanks = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
-/** An endpoint is not asked for more blocks than it takes. */
+/** @throws RangeTooLarge if the range exceeds what the endpoint is known to accept */
 const requireWithin = ({ rangeLimit }: JsonRpcEndpoint, range: BlockRange): void => {
   const { value } = rangeLimit;
   if (blocksOf(range) <= value) return;
   throw new RangeTooLarge(`it takes ${String(value)} blocks at a time`, { blocks: value });
 };
 
-/** The refusal of the endpoint that takes more. */
+/** Returns the refusal of the endpoint that accepts more. */
 const largerOf = (one: RangeTooLarge, other = one): RangeTooLarge =>
   (other.suggested?.blocks ?? 0) > (one.suggested?.blocks ?? 0) ? other : one;
 

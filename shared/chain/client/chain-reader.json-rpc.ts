@@ -1,5 +1,5 @@
-import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
-import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
+import type { WatchedProxy } from '../../../schemas/events/event-catcher/watch-events.ts';
+import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from '../bloom.ts';
 import {
   ChainUnavailable,
   FinalizedContradicted,
@@ -9,12 +9,12 @@ import {
   type ChainLog,
   type ChainReader,
   type LogFilter,
-  type LogsAgain,
+  type CrossCheckedLogs,
   type ReadingOfBlock,
   type ReceiptLogs,
-} from './chain-reader.ts';
-import { InvalidAnswer } from './checked-answers.ts';
-import { askProxy } from './eip-1967.ts';
+} from '../chain-reader.ts';
+import { InvalidAnswer } from './answers/checked-answers.ts';
+import { askProxy } from '../state/eip-1967.ts';
 import {
   askHead,
   askHeadAndFinalized,
@@ -23,31 +23,30 @@ import {
   quantity,
   type FinalName,
 } from './header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
-import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
-import { together } from './logs-again.ts';
-import { logsOfBlock } from './logs-of-block.ts';
-import { logsOfRange } from './logs-of-range.ts';
-import { OverstatedBloom, receiptsOfBlock } from './receipts-of-block.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './endpoints/json-rpc-endpoint.ts';
+import type { ChainClient } from './chain-client.ts';
+import { mergeAnswers } from './logs/cross-checked-logs.ts';
+import { logsOfBlock } from './logs/logs-of-block.ts';
+import { logsOfRange } from './logs/logs-of-range.ts';
+import { OverstatedBloom, receiptsOfBlock } from './logs/receipts-of-block.ts';
 
 const OMITTING = 'a log is not in the bloom of its block';
 const OVERSTATED = 'the bloom of a block announces logs that are not in its receipts';
 const FINALIZED = 'the finalized block';
-/** How many endpoints are asked for logs again, where there are as many. */
+/** How many endpoints `logsAgain` reads from, if there are as many. */
 const ASKED_AGAIN = 2;
 
-export interface ChainReaderOptions extends EndpointLimits {
-  /** `false` where headers' blooms are not those of the blocks' logs. */
+export interface ChainReaderOptions {
+  /** `false` for a chain whose header blooms do not match its logs. */
   bloom?: boolean | undefined;
-  /** By which name the chain's newest final block is asked for. */
+  /** The block name by which the newest final block is requested. */
   finalName?: FinalName;
-  /** Called once, when a block is found whose bloom is not that of its logs, with what is wrong with it. */
+  /** Called once, when a block's bloom does not match its logs, with a description. */
   onFalseBloom?: (what: string) => void;
 }
 
 /** Reads a chain through its JSON-RPC endpoints. */
 export class JsonRpcChainReader implements ChainReader {
-  private readonly endpoints: JsonRpcEndpoints;
   private readonly onFalseBloom: (what: string) => void;
   private readonly finalName: FinalName;
   private areBloomsUsed: boolean;
@@ -55,18 +54,20 @@ export class JsonRpcChainReader implements ChainReader {
   private wasFinalizedAskedFor = false;
 
   constructor(
-    readonly chainId: number,
-    urls: readonly string[],
-    { bloom = true, finalName = 'finalized', onFalseBloom = () => undefined, ...limits }: ChainReaderOptions = {},
+    private readonly client: ChainClient,
+    { bloom = true, finalName = 'finalized', onFalseBloom = () => undefined }: ChainReaderOptions = {},
   ) {
     this.finalName = finalName;
-    this.endpoints = new JsonRpcEndpoints(chainId, urls, limits);
     this.areBloomsUsed = bloom;
     this.onFalseBloom = onFalseBloom;
   }
 
+  get chainId(): number {
+    return this.client.chainId;
+  }
+
   async head(): Promise<BlockHeader> {
-    return this.withUsableBloom(await this.endpoints.ask('the head', (endpoint) => askHead(endpoint, this.chainId)));
+    return this.withUsableBloom(await this.client.ask('the head', (endpoint) => askHead(endpoint, this.chainId)));
   }
 
   async headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
@@ -76,19 +77,18 @@ export class JsonRpcChainReader implements ChainReader {
       const { number, hash } = found.finalized ?? {};
       if (number === this.newestFinalized?.number && hash !== this.newestFinalized?.hash) {
         isContradicted = true;
-        throw new InvalidAnswer('the finalized block is another one than before');
+        throw new InvalidAnswer('the finalized block differs from the one before');
       }
       return found;
     };
-    const found = await this.endpoints.ask(FINALIZED, read).catch((error: unknown) => {
+    const found = await this.client.ask(FINALIZED, read).catch((error: unknown) => {
       throw isContradicted && error instanceof ChainUnavailable ? new FinalizedContradicted(error.message) : error;
     });
-    // Another one may have what this endpoint has not, or has not yet after its own start.
+    // Ask the other endpoints too: this one may lack a finalized block that another has, or may not have it yet after
+    // its start.
     const isMissing = !found.finalized && (this.newestFinalized !== undefined || !this.wasFinalizedAskedFor);
     this.wasFinalizedAskedFor = true;
-    const all = isMissing
-      ? await this.endpoints.askSeveral(FINALIZED, read, { range: undefined, enough: Infinity })
-      : [found];
+    const all = isMissing ? await this.client.askSeveral(FINALIZED, read, { enough: Infinity }) : [found];
     this.newestFinalized = this.newestUpTo(
       found.head,
       all.map(({ finalized }) => finalized),
@@ -102,12 +102,12 @@ export class JsonRpcChainReader implements ChainReader {
 
   async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
     if (numbers.length === 0) return [];
-    const headers = await this.endpoints.ask('headers', (endpoint) => askHeaders(endpoint, numbers));
+    const headers = await this.client.ask('headers', (endpoint) => askHeaders(endpoint, numbers));
     return headers.map((header) => header && this.withUsableBloom(header));
   }
 
   async headerByHash(hash: string): Promise<BlockHeader | undefined> {
-    const header = await this.endpoints.ask('a header', (endpoint) => askHeaderByHash(endpoint, hash));
+    const header = await this.client.ask('a header', (endpoint) => askHeaderByHash(endpoint, hash));
     return header && this.withUsableBloom(header);
   }
 
@@ -119,18 +119,18 @@ export class JsonRpcChainReader implements ChainReader {
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
     const range = { from, to };
-    return this.endpoints.ask(
+    return this.client.ask(
       `logs of blocks ${String(from)} to ${String(to)}`,
       (endpoint) => logsOfRange(endpoint, range, filter),
       { range },
     );
   }
 
-  async logsAgain(from: number, to: number, filter: LogFilter): Promise<LogsAgain> {
+  async crossCheckedLogs(from: number, to: number, filter: LogFilter): Promise<CrossCheckedLogs> {
     const range = { from, to };
     const read = (endpoint: JsonRpcEndpoint) => logsOfRange(endpoint, range, filter, true);
     const what = `logs of blocks ${String(from)} to ${String(to)}`;
-    return together(await this.endpoints.askSeveral(what, read, { range, enough: ASKED_AGAIN }));
+    return mergeAnswers(await this.client.askSeveral(what, read, { range, enough: ASKED_AGAIN }));
   }
 
   receiptsOfBlock(block: BlockOfLogs): Promise<ReceiptLogs> {
@@ -146,7 +146,7 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   hasCode(address: string, block?: number): Promise<boolean> {
-    return this.endpoints.ask('code', async (endpoint) => {
+    return this.client.ask('code', async (endpoint) => {
       const at = block === undefined ? 'latest' : quantity(block);
       const [answer] = await endpoint
         .call([{ method: 'eth_getCode', params: [address, at] }])
@@ -156,22 +156,22 @@ export class JsonRpcChainReader implements ChainReader {
             : error;
         });
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
-      // Some nodes write no code as a quantity.
+      // Some nodes send empty code as a quantity.
       return !/^0x0?$/.test(answer);
     });
   }
 
   proxyOf(address: string): Promise<WatchedProxy | null> {
-    return this.endpoints.ask('a proxy', (endpoint) => askProxy(endpoint, address));
+    return this.client.ask('a proxy', (endpoint) => askProxy(endpoint, address));
   }
 
   close(): void {
-    this.endpoints.close();
+    this.client.close();
   }
 
   /**
-   * A provider that lags, or forgets, takes nothing back, but for what no chain with this head can have: then one of the two is
-   * of another chain, or the head is far behind.
+   * Returns the newest finalized block so far, so that a lagging provider does not move finality back. Ignores blocks
+   * above the head. If only such blocks remain, a provider serves another chain, or the head lags far behind.
    */
   private newestUpTo(head: BlockHeader, found: readonly (BlockHeader | undefined)[]): BlockHeader | undefined {
     const known = [this.newestFinalized, ...found].filter((finalized) => finalized !== undefined);
@@ -181,7 +181,10 @@ export class JsonRpcChainReader implements ChainReader {
     return possible.toSorted((left, right) => left.number - right.number).at(-1);
   }
 
-  /** Asks about one block. Where no endpoint has logs that account for its bloom, and one of them proves it, without the bloom. */
+  /**
+   * Asks about one block. If no endpoint has logs that explain its bloom, and one proves that the bloom has bits of no
+   * log, asks again without the bloom.
+   */
   private async askOfBlock<Answer>(
     what: string,
     block: BlockOfLogs,
@@ -189,7 +192,7 @@ export class JsonRpcChainReader implements ChainReader {
   ): Promise<Answer> {
     let isOverstated = false;
     const ask = () =>
-      this.endpoints.ask(`${what} of block ${String(block.number)}`, (endpoint) =>
+      this.client.ask(`${what} of block ${String(block.number)}`, (endpoint) =>
         read(endpoint, this.withUsableBloom(block)).catch((error: unknown) => {
           isOverstated ||= error instanceof OverstatedBloom;
           throw error;
@@ -213,7 +216,7 @@ export class JsonRpcChainReader implements ChainReader {
   }
 }
 
-/** Nodes also say of an old block whose state they forgot that there is no such block. */
+/** For an old block whose state it has pruned, a node may also say that there is no such block. */
 const isForgotten = (error: unknown, block: number, { head }: JsonRpcEndpoint): error is NoAnswer =>
   error instanceof NoAnswer &&
   (error.why.kind === 'state-pruned' || (error.why.kind === 'beyond-head' && block <= (head?.number ?? -1)));

@@ -1,13 +1,13 @@
 import type { RpcCall } from './answer-limits.ts';
-import type { BlockHeader } from './chain-reader.ts';
-import { checkHeader, InvalidAnswer } from './checked-answers.ts';
-import { NoAnswer, type CallOutcome, type JsonRpcEndpoint, type RpcFault } from './json-rpc-endpoint.ts';
-import { refusalOf } from './rpc-refusals.ts';
+import type { BlockHeader } from '../chain-reader.ts';
+import { checkHeader, InvalidAnswer } from './answers/checked-answers.ts';
+import { NoAnswer, type CallOutcome, type JsonRpcEndpoint, type RpcFault } from './endpoints/json-rpc-endpoint.ts';
+import { refusalOf } from './refusals/rpc-refusals.ts';
 
-/** More blocks than come between two looks, and than endpoints of one chain are apart. */
+/** More blocks than appear between two polls, and than endpoints of one chain are apart. */
 const FAR_BLOCKS = 128;
 
-/** So many blocks a head may be older than the finalized block. */
+/** Maximum number of blocks by which a finalized block may be ahead of the head. */
 const AHEAD_MAX = 16;
 
 export const quantity = (value: number): string => `0x${value.toString(16)}`;
@@ -17,12 +17,13 @@ const blockByName = (name: string): RpcCall => ({ method: 'eth_getBlockByNumber'
 const blockByHash = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', params: [hash, false] });
 
 const CHAIN_ID: RpcCall = { method: 'eth_chainId', params: [] };
-const LATEST = blockByName('latest');
+export const LATEST = blockByName('latest');
 
-/** As it came. */
-export const askChainId = async (endpoint: JsonRpcEndpoint): Promise<unknown> => (await endpoint.call([CHAIN_ID]))[0];
+/** The chain id as the endpoint sent it. */
+export const askChainId = async (endpoint: JsonRpcEndpoint, withinMs?: number): Promise<unknown> =>
+  (await endpoint.call([CHAIN_ID], withinMs))[0];
 
-/** @throws InvalidAnswer if an endpoint's answer to `eth_chainId` is another chain */
+/** @throws InvalidAnswer if the answer to `eth_chainId` is another chain */
 export const requireChainId = (answer: unknown, chainId: number): void => {
   if (Number(answer) !== chainId) throw new InvalidAnswer(`the endpoint serves chain ${String(answer)}`);
 };
@@ -51,10 +52,10 @@ export const askHeaderByHash = async (endpoint: JsonRpcEndpoint, hash: string): 
   return header;
 };
 
-/** By which name the newest final block is asked for. */
+/** The block name by which the newest final block is requested. */
 export type FinalName = 'finalized' | 'safe';
 
-/** No block after the head is final. */
+/** Returns the head and the newest final block, which is never after the head. */
 export const askHeadAndFinalized = async (
   endpoint: JsonRpcEndpoint,
   chainId: number,
@@ -65,7 +66,10 @@ export const askHeadAndFinalized = async (
   return { head, finalized: header && (await finalUpTo(endpoint, head, header)) };
 };
 
-/** Behind a gateway the head may be some blocks older than the finalized block: then it is final, too, if that comes after it. */
+/**
+ * Behind a gateway, the head may come from a node that lags behind the finalized block. If the finalized block descends
+ * from the head, the head is final and is returned instead.
+ */
 const finalUpTo = async (
   endpoint: JsonRpcEndpoint,
   head: BlockHeader,
@@ -90,8 +94,8 @@ export const headerOfNumber = (answer: unknown, number: number | undefined): Blo
 };
 
 /**
- * Asks for the head, and in the same request for something else. A head far from the endpoint's last one may be that of another
- * chain, to which a gateway has sent the request: it counts only with the right chain id in the same request.
+ * Asks for the head, and for something else in the same request. A head far from the endpoint's last one may come from
+ * another chain, if a gateway misrouted the request: it is accepted only with the right chain id in the same request.
  */
 const askWithHead = async (
   endpoint: JsonRpcEndpoint,
@@ -114,10 +118,12 @@ const askWithHead = async (
   return { head, other };
 };
 
-const requireHead = (latest: CallOutcome | undefined): BlockHeader => {
-  const header = checkHeader(resultOf(latest));
-  if (!header) throw new InvalidAnswer('there is no latest block');
-  return header;
+const requireHead = (latest: CallOutcome | undefined): BlockHeader => requireBlock(checkHeader(resultOf(latest)));
+
+/** @throws InvalidAnswer if the newest block is missing */
+export const requireBlock = <Block>(block: Block | undefined): Block => {
+  if (!block) throw new InvalidAnswer('there is no latest block');
+  return block;
 };
 
 const resultOf = (outcome: CallOutcome | undefined): unknown => {
@@ -127,8 +133,8 @@ const resultOf = (outcome: CallOutcome | undefined): unknown => {
 };
 
 /**
- * Whether a node has no block of that name, or does not know the name. Texts and codes for it differ: whoever says something else
- * again and again means that, too, or its chain would never be followed.
+ * Whether a node has no block of that name, or does not know the name. Texts and codes for that differ, so any other
+ * refusal counts too once it is repeated often enough: otherwise the chain would never be followed.
  */
 const isUnknownName = (outcome: CallOutcome | undefined, endpoint: JsonRpcEndpoint): boolean => {
   if (!outcome || 'result' in outcome || saysUnknownName(outcome.error)) {
@@ -140,7 +146,7 @@ const isUnknownName = (outcome: CallOutcome | undefined, endpoint: JsonRpcEndpoi
   return endpoint.finalizedRefusals > ODD_REFUSALS_MAX;
 };
 
-/** Half a minute of a follower that starts again and again. */
+/** About half a minute of a follower that retries its start. */
 const ODD_REFUSALS_MAX = 12;
 /** JSON-RPC's invalid parameters, EIP-1474's missing resource, and the unknown block of the Engine API, which Nethermind uses. */
 const UNKNOWN_CODES: readonly (number | undefined)[] = [-32_602, -32_001, -39_001];
@@ -153,7 +159,7 @@ const saysUnknownName = (error: RpcFault): boolean => {
   return kindOf(error) === 'beyond-head' || UNKNOWN_CODES.includes(code) || UNKNOWN_NAME.test(message);
 };
 
-/** Whether it is about who asks, and how often, and not about what. */
+/** Whether the refusal concerns the caller and its rate, not the request. */
 const isOfCaller = (error: RpcFault): boolean => ['rate-limited', 'billing'].includes(kindOf(error));
 
 const kindOf = ({ code, message }: RpcFault) => refusalOf(message, { code }).kind;

@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { hex, toWireHeader } from '../testing/wire-forms.ts';
+import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { hex, toWireHeader } from '../../testing/chain/wire-forms.ts';
+import { ChainClient } from './chain-client.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, type BlockHeader } from './chain-reader.ts';
+import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable, type BlockHeader } from '../chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const OTHER_CHAIN_ID = 1;
-const LIMITS = { withinMs: 2_000, quarantineMs: 60_000 };
+const LIMITS = { withinMs: 30_000, quarantineMs: 60_000 };
 const DEPTH = 3;
 
 describe('a provider that is misrouted to another chain', () => {
@@ -21,7 +22,7 @@ describe('a provider that is misrouted to another chain', () => {
     for (let block = 0; block < 300; block += 1) chain.mine([]);
     first = await JsonRpcNode.start(chain);
     second = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(CHAIN_ID, [first.url, second.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url, second.url], LIMITS));
   });
   afterEach(async () => {
     reader.close();
@@ -29,7 +30,7 @@ describe('a provider that is misrouted to another chain', () => {
   });
 
   const elsewhere = (number: number): BlockHeader => ({ ...chain.tip, number, hash: `0x${'77'.repeat(32)}` });
-  /** Another chain's head is asked for, and its finalized block. @param headNumber of that chain */
+  /** Answers requests for the head and the finalized block from another chain. @param headNumber of that chain */
   const misroute = (node: JsonRpcNode, headNumber: number, chainId = OTHER_CHAIN_ID) => {
     node.lie = (method, truth, [block]) => {
       if (method === 'eth_chainId') return hex(chainId);

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../testing/anvil.ts';
-import { eventually } from '../testing/eventually.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { Anvil } from '../../testing/chain/anvil.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { NewHeads } from './new-heads.websocket.ts';
 
 const WITHIN_MS = 15_000;

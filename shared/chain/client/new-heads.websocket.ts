@@ -1,20 +1,20 @@
-import { Backoff } from '../primitives/backoff.ts';
-import { WakeUp } from '../primitives/wake-up.ts';
-import { EndpointAddress } from './endpoint-address.ts';
+import { Backoff } from '../../primitives/waiting/backoff.ts';
+import { WakeUp } from '../../primitives/waiting/wake-up.ts';
+import { EndpointAddress } from './endpoints/endpoint-address.ts';
 
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 5_000;
-/** A connection that announces nothing for so long is given up. */
+/** A connection without announcements for this long is given up. */
 const SILENT_MAX_MS = 120_000;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] });
 
 /**
- * Announces new blocks as a WebSocket endpoint does (`eth_subscribe newHeads`): a hint that it is time to look, and never a
- * source of blocks. It goes on with the next endpoint when one ends the connection, fails or is silent.
+ * Listens to a WebSocket endpoint's announcements of new blocks (`eth_subscribe newHeads`): a hint to poll now, never a
+ * source of blocks. Switches to the next endpoint when a connection ends, fails or is silent.
  */
 export class NewHeads {
   readonly announced = new WakeUp();
-  /** Of `performance.now()`. */
+  /** Time of `performance.now()`. */
   private announcedAtMs = -Infinity;
   private readonly closing = new AbortController();
   private readonly running: Promise<void>;
@@ -49,7 +49,7 @@ export class NewHeads {
     }
   }
 
-  /** Returns when the connection has ended, or has announced nothing for long. */
+  /** Returns when the connection has ended, or has been silent for long. */
   private async listen({ url, headers }: EndpointAddress): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const ended = () => {

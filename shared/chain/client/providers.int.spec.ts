@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../testing/eventually.ts';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../testing/chain/wire-forms.ts';
+import { ChainClient } from './chain-client.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable, RangeTooLarge, StateUnavailable } from '../chain-reader.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const CHAIN_ID = 2484;
 const ADDRESS = `0x${'a1'.repeat(20)}`;
@@ -18,7 +19,7 @@ const LIMITS = { withinMs: 10_000, quarantineMs: 1_000 };
 const IMPATIENT = { ...LIMITS, withinMs: 2_000 };
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-/** More than any answer may have. */
+/** More than the limit of any answer. */
 const TOO_MANY_BYTES = 35 * MIB;
 const NO_DATE = '0xfffffffffffff';
 
@@ -49,7 +50,7 @@ const there = <Value>(value: Value | undefined): Value => {
   return value;
 };
 
-/** A list in a list, so many of them. */
+/** Lists nested to this depth. */
 const nested = (depth: number): unknown => (depth === 0 ? 0 : [nested(depth - 1)]);
 
 describe('a chain reader with several providers', () => {
@@ -62,7 +63,7 @@ describe('a chain reader with several providers', () => {
   beforeEach(async () => {
     wrong = await JsonRpcNode.start(chain);
     right = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [wrong.url, right.url], LIMITS));
   });
   afterEach(async () => {
     reader.close();
@@ -250,7 +251,7 @@ describe('a chain reader with several providers', () => {
       await eventually(() => questions[question]().then(() => wrong.requests > 0), 15_000, 'the provider must answer');
       wrong.respond = respond;
       reader.close();
-      reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], limits);
+      reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [wrong.url, right.url], limits));
       await expectTruth(question);
     }
   });
@@ -263,7 +264,7 @@ describe('a chain reader with one provider', () => {
   let reader: JsonRpcChainReader;
   beforeEach(async () => {
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], LIMITS));
   });
   afterEach(async () => {
     reader.close();
@@ -307,7 +308,7 @@ describe('a chain reader with one provider', () => {
   });
 
   it('throws RangeTooLarge when the provider hangs on the range and answers other requests', async () => {
-    const impatient = new JsonRpcChainReader(CHAIN_ID, [node.url], IMPATIENT);
+    const impatient = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], IMPATIENT));
     await impatient.head();
     node.respond = (response, honest) => {
       if (!honest.includes('logIndex')) response.end(honest);
@@ -335,7 +336,7 @@ describe('a chain reader with one provider', () => {
 
   it('accepts as many bytes for a batch as its calls may have, and queries fewer at once when they are too many', async () => {
     node.lie = eachHeader((truth) => ({ ...truth, extraData: 'x'.repeat(1.9 * MIB) }));
-    const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
+    const patient = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url]));
     const numbers = Array.from({ length: 20 }, (_, index) => index % 6);
     expect((await patient.headersByNumber(numbers)).map((header) => header?.number)).toEqual(numbers);
     expect(node.requests).toBe(4);
@@ -355,17 +356,17 @@ describe('a chain reader with one provider', () => {
 
   it('ends its calls in progress when it is closed', async () => {
     node.respond = () => undefined;
-    const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
+    const patient = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url]));
     const asked = [patient.head(), patient.logsOfRange(1, 5, FILTER)].map((question) => question.catch(String));
     await eventually(() => node.requests === 2, 10_000, 'the node must receive the requests');
-    // The node answers neither, so only the reader itself can end them.
+    // The node answers neither request, so only the reader itself can end them.
     patient.close();
     expect(await Promise.all(asked)).toEqual([expect.stringContaining('closed'), expect.stringContaining('closed')]);
   });
 
   it('authenticates with the credentials of its URL, and shows no secret of the URL', async () => {
     const url = node.url.replace('http://', 'http://operator:pass%2Fword@') + '/v3/s3cretkey99?apikey=t0ken%20token';
-    const secretive = new JsonRpcChainReader(CHAIN_ID, [url], LIMITS);
+    const secretive = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [url], LIMITS));
     node.lie = refusing(
       `s3cretkey99 (t0ken token, operator, pass/word) may not use https://rpc.example/v3/s3cretkey99`,
     );
@@ -383,7 +384,7 @@ describe('a chain reader with one provider', () => {
 
   it('shows no host of a provider', async () => {
     const urls = ['https://customer-17.rpc.invalid', node.url];
-    const nameless = new JsonRpcChainReader(CHAIN_ID, urls, LIMITS);
+    const nameless = new JsonRpcChainReader(new ChainClient(CHAIN_ID, urls, LIMITS));
     node.lie = refusing('127.0.0.1 is busy');
     const message = await nameless.head().then(String, String);
     expect(message).toMatch(/: provider 1: getaddrinfo E[A-Z_]+; provider 2: <host> is busy$/);

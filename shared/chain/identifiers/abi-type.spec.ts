@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AbiParameter } from '../../schemas/events/watch-events.ts';
+import type { AbiParameter } from '../../../schemas/events/event-catcher/watch-events.ts';
 import { elementaryType, isArrayLength, isIdentifier, parameterType, typeName } from './abi-type.ts';
 
 const typed = (type: string, components?: AbiParameter[]): AbiParameter => ({

@@ -1,6 +1,6 @@
-import type { AbiParameter } from '../../schemas/events/watch-events.ts';
+import type { AbiParameter } from '../../../schemas/events/event-catcher/watch-events.ts';
 
-/** A Solidity ABI type of an event's parameter. `length: null` is a dynamic array, `size: null` is `bytes`. */
+/** The Solidity ABI type of an event parameter. `length: null` is a dynamic array, `size: null` is `bytes`. */
 export type AbiType =
   | { kind: 'uint' | 'int'; bits: number }
   | { kind: 'address' | 'bool' | 'string' | 'function' }
@@ -8,12 +8,10 @@ export type AbiType =
   | { kind: 'array'; of: AbiType; length: number | null }
   | { kind: 'tuple'; components: readonly { name: string; type: AbiType }[] };
 
-/**
- * How deep arrays and tuples may be nested. Compilers stop long before; the limit keeps recursion over a type shallow.
- */
+/** Maximum nesting of arrays and tuples. Compilers stop long before; the limit keeps recursion over a type shallow. */
 export const NESTING_MAX = 16;
 
-/** As long as a signature may be, so that any event's name that a signature can have is a name. */
+/** Equal to the maximum length of a signature, so that any event name that fits into a signature is accepted. */
 const NAME_CHARACTERS_MAX = 2_048;
 
 /** Whether a text may be the name of an event or a parameter. A parameter's name becomes a key of every record. */
@@ -21,8 +19,8 @@ export const isIdentifier = (text: string): boolean =>
   text.length <= NAME_CHARACTERS_MAX && /^[A-Za-z_$][\w$]*$/.test(text);
 
 /**
- * A type that is neither an array nor a tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`,
- * `fixed`.
+ * Reads a type that is neither an array nor a tuple. `undefined` for names that the ABI does not know: contracts,
+ * enums, `byte`, `fixed`.
  */
 export const elementaryType = (name: string): AbiType | undefined => {
   if (name === 'address' || name === 'bool' || name === 'string' || name === 'function') return { kind: name };

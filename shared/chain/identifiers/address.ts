@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
-import { invalid } from '../errors/refusal.ts';
+import { invalid } from '../../errors/refusal.ts';
 
 /**
- * The chains whose wallets write addresses with a checksum of their own (EIP-1191): Rootstock and its test network. A checksum of
- * EIP-55 is taken there, too.
+ * Chains whose wallets write addresses with a checksum of their own (EIP-1191): Rootstock and its test network. EIP-55
+ * checksums are accepted there, too.
  */
 export const CHAINS_WITH_CHECKSUMS: readonly number[] = [30, 31];
 
 /**
  * Returns an address in EIP-55 form; `undefined` for invalid text, and for mixed case with a wrong checksum.
- * @param chainIds the chains that the address may be of, whose own checksums are taken
+ * @param chainIds chains to which the address may belong, whose own checksums are accepted
  */
 export const readAddress = (text: string, chainIds: readonly number[] = []): string | undefined => {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;
@@ -21,7 +21,7 @@ export const readAddress = (text: string, chainIds: readonly number[] = []): str
   return !isMixed || address === text || chainIds.some(isOfChain) ? address : undefined;
 };
 
-/** Does the same for a member of a request. @throws Refusal validation_failed */
+/** Like `readAddress`, for a member of a request. @throws Refusal validation_failed */
 export const readAddressMember = (path: string, text: string, chainIds: readonly number[] = []): string => {
   const address = readAddress(text, chainIds);
   if (address !== undefined) return address;
@@ -34,8 +34,8 @@ const checksumOn = (chainId: number, digits: string): string =>
   withCapitals(digits, hash('keccak-256', `${String(chainId)}${PREFIX}${digits}`, 'hex'));
 
 /**
- * EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or
- * more.
+ * EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case if the corresponding digit of the hash
+ * is 8 or more.
  */
 export const checksumAddress = (digits: string): string => {
   const place = placeOf(digits);
@@ -56,17 +56,17 @@ const withCapitals = (digits: string, hashed: string): string => {
 };
 
 const PREFIX = '0x';
-/** Holds the address that is being written: joining its characters as texts takes twice as long. */
+/** Buffer for the address under construction: joining its characters as strings takes twice as long. */
 const written = Buffer.from(PREFIX.padEnd(42));
 /**
- * Addresses that were written, each at the place that its last three digits name. Those of busy accounts come again and again, and
- * are found ten times as fast as they are hashed.
+ * Cache of recent addresses, indexed by their last three digits. Busy accounts recur, and a lookup is ten times as fast
+ * as a hash.
  */
 const recent = Array<string>(4_096).fill('');
-/** The character `8`; `a` to `f` come after it. */
+/** Character code of `8`; `a` to `f` are greater. */
 const EIGHT = 0x38;
 const LETTER_A = 0x61;
-/** The bit in which a small letter differs from a capital one. A digit has it, too. */
+/** The bit that distinguishes a lower-case letter from its capital. It is set in digits, too. */
 const SMALL = 0x20;
 
 const placeOf = (digits: string): number => {
@@ -79,7 +79,7 @@ const valueAt = (digits: string, at: number): number => {
   return digit >= LETTER_A ? digit - LETTER_A + 10 : digit & 0xf;
 };
 
-/** Compares from the end: many addresses that people choose begin with zeros. */
+/** Compares from the end: many vanity addresses begin with zeros. */
 const isOfDigits = (address: string, digits: string): boolean => {
   if (address.length !== PREFIX.length + digits.length) return false;
   for (let at = digits.length - 1; at >= 0; at -= 1) {

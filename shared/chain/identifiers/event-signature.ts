@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal } from '../../errors/refusal.ts';
 import { elementaryType, isArrayLength, isIdentifier, NESTING_MAX, typeName, type AbiType } from './abi-type.ts';
 
 export interface EventSignature {
   name: string;
-  /** A parameter without a name has an empty one, and so has a member of a tuple. */
+  /** The name is empty for a parameter without one, and for such a member of a tuple. */
   parameters: readonly { name: string; type: AbiType; indexed: boolean }[];
-  /** Whether the signature says so. A signature that does not may still mean an anonymous event. */
+  /** Whether the signature says `anonymous`. A signature without the word may still mean an anonymous event. */
   anonymous: boolean;
 }
 
-/** A longer signature does not fit the path of a URL. Those in use have a few hundred characters. */
+/** A longer signature does not fit into the path of a URL. Signatures in use have a few hundred characters. */
 const CHARACTERS_MAX = 2_048;
-/** A fragment of an ABI has names, too, and is in no path. */
+/** Fragments of an ABI also contain names, and are not in a path. */
 const FRAGMENT_CHARACTERS_MAX = 16_384;
 /** A log has four topics. A named event may index one parameter less, because its hash is the first topic. */
 const INDEXED_MAX = 4;
@@ -31,12 +31,12 @@ export const bareSignature = ({ name, parameters }: Omit<EventSignature, 'anonym
 export const topicOfSignature = (bare: string): string => `0x${hash('keccak-256', bare, 'hex')}`;
 
 /**
- * Reads a signature with or without the word `event`, names, `tuple`, spaces and `;`.
+ * Parses a signature with or without the word `event`, names, `tuple`, spaces and `;`.
  * @throws Refusal event_signature_invalid
  */
 export const parseEventSignature = (text: string): EventSignature => parseUpTo(CHARACTERS_MAX, text);
 
-/** Reads the same as a human-readable fragment of an ABI. @throws Refusal event_signature_invalid */
+/** Parses the same as a human-readable fragment of an ABI. @throws Refusal event_signature_invalid */
 export const parseEventFragment = (text: string): EventSignature => parseUpTo(FRAGMENT_CHARACTERS_MAX, text);
 
 const parseUpTo = (charactersMax: number, text: string): EventSignature => {

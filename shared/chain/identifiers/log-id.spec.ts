@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../schemas/examples/event-examples.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { eventNameOf, logIdOf } from './log-id.ts';
 
 describe('the names of a record', () => {

@@ -1,4 +1,4 @@
-import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 
 /** The `Id` of the records of a log: `{chainId}:{blockHash}:{txHash}:{logIndex}`. */
 export const logIdOf = ({
@@ -9,6 +9,6 @@ export const logIdOf = ({
 }: Pick<ObservedRecord, 'ChainId' | 'BlockHash' | 'TxHash' | 'LogIndex'>): string =>
   `${String(ChainId)}:${BlockHash}:${TxHash}:${String(LogIndex)}`;
 
-/** What an event is called, from its signature. */
+/** The name of an event, from its signature. */
 export const eventNameOf = ({ EventSignature }: Pick<ObservedRecord, 'EventSignature'>): string =>
   EventSignature.slice(0, Math.max(0, EventSignature.indexOf('(')));

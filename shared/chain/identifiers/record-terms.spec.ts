@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
 import { placeOf, placesOf, segmentOf, termOf, termOfAll, termsOf } from './record-terms.ts';
 
 const TxHash = `0x${'a'.repeat(64)}`;

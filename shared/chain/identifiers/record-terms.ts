@@ -1,26 +1,30 @@
 import { LRUCache } from 'lru-cache';
-import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
-import { sha256 } from '../primitives/ids.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
+import { sha256 } from '../../primitives/ids.ts';
+import { atMost } from '../../primitives/at-most.ts';
 
 /**
- * So many records of a watch that were first stored one after the other are a segment. It is stored, and changes only by a
- * new version, as does everything here.
+ * Records per segment: a segment has this many records of a watch, in the order in which they were first stored. All
+ * values in this file are stored data, and change only with a new version.
  */
 export const SEGMENT_RECORDS = 8_192;
-/** Of a record, the first arguments can be searched for. A contract of Solidity has fewer than 20 in an event. */
+/** Only this many arguments of a record can be searched for. A Solidity contract has fewer than 20 in an event. */
 export const SEARCHED_ARGUMENTS_MAX = 64;
-/** 13 hexadecimal digits are the most that a safe integer holds. */
+/** A safe integer holds at most 13 hexadecimal digits. */
 const TERM_DIGITS = 13;
 const WATCH_DIGITS = 8;
-/** More than a watch can have, and so few that the number of a segment is a safe integer. */
+/** More than a watch can have, and few enough that the number of a segment is a safe integer. */
 const SEGMENTS_MAX = 2 ** 21;
 
-/** More logs than any block has had. Later ones of a block share the place of the last. */
+/** More logs than any block has had. Later logs of a block share the place of the last one. */
 const LOGS_MAX = 2 ** 17;
-/** The last block that has a place of its own, so that places are safe integers. */
+/** The last block with a place of its own, so that places are safe integers. */
 export const PLACED_BLOCK_MAX = 2 ** 36 - 2;
 
-/** Returns the number of a segment, counted from 0 in its watch. Two watches hardly ever share one, and then lose nothing. */
+/**
+ * Returns the number of a segment, given its index in the watch, from 0. Two watches hardly ever share a segment, and
+ * that would be harmless.
+ */
 export const segmentOf = (watchId: string, index: number): number =>
   ofWatch(watchId, WATCH_DIGITS) * SEGMENTS_MAX + Math.min(index, SEGMENTS_MAX - 1);
 
@@ -28,26 +32,26 @@ export const segmentOf = (watchId: string, index: number): number =>
 export const placeOf = ({ BlockNumber, LogIndex }: Pick<ObservedRecord, 'BlockNumber' | 'LogIndex'>): number =>
   Math.min(BlockNumber, PLACED_BLOCK_MAX) * LOGS_MAX + Math.min(LogIndex, LOGS_MAX - 1);
 
-/** Returns the places of the logs of these blocks, the last one included. */
+/** Returns the places of the logs of these blocks, both included. */
 export const placesOf = (fromBlock: number, toBlock: number): { from: number; to: number } => ({
   from: placeOf({ BlockNumber: fromBlock, LogIndex: 0 }),
   to: placeOf({ BlockNumber: toBlock, LogIndex: LOGS_MAX }),
 });
 
-/** What a record is searched by: its transaction, or an argument, as its `Data` has it. */
+/** What a record is searched by: its transaction, or an argument in the form that `Data` has. */
 export type Searched =
   { txHash: string } | { argument: string; value: string | boolean } | { argument: string; hash: string };
 
-/** Canonical records of a watch and reverted ones are searched for apart. */
+/** Canonical and reverted records of a watch have separate terms. */
 export interface SearchedRecords {
   watchId: string;
   reverted: boolean;
 }
 
-/** Returns the term of all of these records. */
+/** Returns the term that all of these records share. */
 export const termOfAll = (records: SearchedRecords): number => ofWatch(textOf(records, '', ''), TERM_DIGITS);
 
-/** Returns the term of those that have this. */
+/** Returns the term of the records that match. */
 export const termOf = (records: SearchedRecords, searched: Searched): number => {
   if ('txHash' in searched) return term(records, 'transaction', searched.txHash);
   if ('hash' in searched) return term(records, `hash ${searched.argument}`, searched.hash);
@@ -65,13 +69,13 @@ export const termsOf = (
     else if (typeof value === 'object' && value !== null && 'hash' in value && typeof value['hash'] === 'string')
       terms.push(termOf(records, { argument, hash: value['hash'] }));
   }
-  // Whoever emits an event can choose values of which two give one term.
+  // Duplicates are possible: the emitter of an event can choose values that give the same term.
   return [...new Set(terms)];
 };
 
 const WATCHES_KEPT = 10_000;
-/** What follows from a watch alone is asked for with each of its records. */
-const ofWatches = new LRUCache<string, number>({ max: WATCHES_KEPT });
+/** Caches hashes of watches, which are needed for each of their records. */
+const ofWatches = new LRUCache<string, number>(atMost(WATCHES_KEPT));
 
 const ofWatch = (text: string, digits: number): number => {
   const known = ofWatches.get(text);

@@ -1,32 +1,32 @@
-import { claimantText, type Claimant } from './claimant.ts';
-import { invalid, Refusal } from '../errors/refusal.ts';
+import { claimsOf, type Claimant } from './claimant.ts';
+import { invalid, Refusal } from '../../errors/refusal.ts';
 import { bareSignature, canonicalSignature, parseEventSignature, topicOfSignature } from './event-signature.ts';
 
 interface Named {
   id: string;
   eventName: string;
-  /** Canonical. */
+  /** In canonical form. */
   eventSignature: string;
-  /** `null` of an anonymous event. */
+  /** `null` for an anonymous event. */
   topic0: string | null;
-  /** Position of the registration since which somebody has always claimed it. */
+  /** Position of the registration since which the watch has always had a claimant. */
   claimedSince: number;
   /** Position of each claim's registration, by `claimantText`. */
   claimPositions: Readonly<Record<string, number>>;
 }
 
-/** What a request says of the watch that it means. */
+/** How a request selects watches. */
 export interface WatchSelector {
-  /** The event's name, its signature without `indexed`, or its canonical one. */
+  /** The event's name, its signature without `indexed`, or its canonical signature. */
   name?: string | undefined;
   watchId?: string | undefined;
-  /** Without it nothing is anybody's own. */
+  /** Without a caller, no watch is preferred as the caller's own. */
   caller?: Claimant | undefined;
 }
 
 /**
- * Returns the test whether a text names a watch: by its event's name, its signature without `indexed`, or its canonical
- * one.
+ * Returns a test whether a text names a watch: by its event's name, its signature without `indexed`, or its canonical
+ * signature.
  */
 export const matcherByName = (text: string): ((watch: Pick<Named, 'eventName' | 'eventSignature'>) => boolean) => {
   const signature = parsed(text);
@@ -38,8 +38,8 @@ export const matcherByName = (text: string): ((watch: Pick<Named, 'eventName' | 
 };
 
 /**
- * Returns filters of stored watches. `matcherByName` accepts what all members of one of them fit, and nothing else, except
- * that anonymous events are found by their name alone.
+ * Returns filters of stored watches. A watch that fits any of them is accepted by `matcherByName`, and no other is,
+ * except that anonymous events are found by their name alone.
  */
 export const filtersByName = (text: string): Record<string, string | null>[] => {
   const signature = parsed(text);
@@ -50,9 +50,9 @@ export const filtersByName = (text: string): Record<string, string | null>[] => 
 };
 
 /**
- * Selects the watches that a request means. Of several that match an event it means the oldest that the caller claims,
- * else the oldest that the caller's app itself claims, else the oldest of all. Without a name it means one for each kind
- * of log, and these are in the same order. An id names one exactly.
+ * Selects the watches that a request means. Of several watches that match an event, that is the oldest claimed by the
+ * caller, else the oldest claimed by the caller's app itself, else the oldest of all. Without a name, selects one for
+ * each kind of log, in the same order. An id selects exactly one.
  */
 export const selectWatches = <Watch extends Named>(
   watches: readonly Watch[],
@@ -68,11 +68,11 @@ export const selectWatches = <Watch extends Named>(
   return firstOfEach(nearest, ({ eventSignature }) => bareSignature(parseEventSignature(eventSignature)));
 };
 
-/** How near a watch is to the caller, and since which position: the lower one is meant. */
+/** How near a watch is to the caller, and the position since which it is claimed. The lowest rank is selected. */
 type Rank = readonly [nearness: number, since: number];
 
 const rankFor = (caller: Claimant | undefined): ((watch: Named) => Rank) => {
-  const claims = caller ? [claimantText(caller), claimantText({ ...caller, userId: null })] : [];
+  const claims = claimsOf(caller);
   return ({ claimPositions, claimedSince }) => {
     const nearness = claims.findIndex((claim) => Object.hasOwn(claimPositions, claim));
     if (nearness === -1) return [claims.length, claimedSince];
@@ -86,7 +86,7 @@ const firstOfEach = <Watch>(watches: readonly Watch[], group: (watch: Watch) => 
     .flatMap((same) => same.slice(0, 1))
     .toArray();
 
-/** Watches of one kind have the same logs: those of a first topic, or, of an anonymous event, of a layout. */
+/** Watches of one kind have the same logs: those with one first topic, or, for an anonymous event, with one layout. */
 const kindOfLog = ({ topic0, eventSignature }: Named): string =>
   topic0 ?? eventSignature.slice(eventSignature.indexOf('('));
 
@@ -103,6 +103,8 @@ export const findNamed = <Watch extends Named>(
 };
 
 const parsed = (text: string) => {
+  // A name alone, as in most requests: without the cost of an error.
+  if (!text.includes('(')) return undefined;
   try {
     return parseEventSignature(text);
   } catch (error) {

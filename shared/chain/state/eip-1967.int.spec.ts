@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keccak256, toBeHex, toUtf8Bytes, zeroPadValue } from 'ethers';
-import { Anvil } from '../testing/anvil.ts';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { StateUnavailable } from './chain-reader.ts';
+import { Anvil } from '../../testing/chain/anvil.ts';
+import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../testing/chain/wire-forms.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { ChainClient } from '../client/chain-client.ts';
+import { JsonRpcChainReader } from '../client/chain-reader.json-rpc.ts';
+import { StateUnavailable } from '../chain-reader.ts';
 import { BEACON_SLOT, IMPLEMENTATION_SLOT } from './eip-1967.ts';
 
 const folder = temporaryFolder();
@@ -27,7 +28,7 @@ describe('the proxy at an address', () => {
   let contracts = 0;
   beforeAll(async () => {
     anvil = await Anvil.start(folder);
-    reader = new JsonRpcChainReader(Anvil.chainId, [anvil.rpcUrl]);
+    reader = new JsonRpcChainReader(new ChainClient(Anvil.chainId, [anvil.rpcUrl]));
   });
   afterAll(async () => {
     reader.close();
@@ -100,7 +101,7 @@ describe('the proxy at an address, where a provider does not tell', () => {
     async (method) => {
       const chain = new MemoryChain(2484);
       const [first, second] = await Promise.all([JsonRpcNode.start(chain), JsonRpcNode.start(chain)]);
-      const reader = new JsonRpcChainReader(2484, [first.url, second.url]);
+      const reader = new JsonRpcChainReader(new ChainClient(2484, [first.url, second.url]));
       await reader.head();
       first.lie = holding(BEACON_SLOT, wordOf(BEACON), method);
       second.lie = holding(IMPLEMENTATION_SLOT, wordOf(IMPLEMENTATION));
@@ -119,7 +120,7 @@ describe('the proxy at an address, where a provider does not tell', () => {
   it.each(['0xzz', 7, null, `0x${'0'.repeat(65)}`])('is asked of another one where one answers %j', async (word) => {
     const chain = new MemoryChain(2484);
     const [first, second] = await Promise.all([JsonRpcNode.start(chain), JsonRpcNode.start(chain)]);
-    const reader = new JsonRpcChainReader(2484, [first.url, second.url]);
+    const reader = new JsonRpcChainReader(new ChainClient(2484, [first.url, second.url]));
     first.lie = (method, truth) => (method === 'eth_getStorageAt' ? word : truth);
     second.lie = holding(IMPLEMENTATION_SLOT, wordOf(IMPLEMENTATION));
     expect(await reader.proxyOf(BEACON)).toEqual({ kind: 'eip1967', implementation: IMPLEMENTATION });

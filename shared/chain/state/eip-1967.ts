@@ -1,9 +1,9 @@
-import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
-import { checksumAddress } from './address.ts';
-import type { RpcCall } from './answer-limits.ts';
-import { StateUnavailable } from './chain-reader.ts';
-import { InvalidAnswer } from './checked-answers.ts';
-import type { JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import type { WatchedProxy } from '../../../schemas/events/event-catcher/watch-events.ts';
+import { checksumAddress } from '../identifiers/address.ts';
+import type { RpcCall } from '../client/answer-limits.ts';
+import { StateUnavailable } from '../chain-reader.ts';
+import { InvalidAnswer } from '../client/answers/checked-answers.ts';
+import type { JsonRpcEndpoint } from '../client/endpoints/json-rpc-endpoint.ts';
 
 /** `bytes32(uint256(keccak256('eip1967.proxy.implementation')) - 1)` */
 export const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc';
@@ -17,8 +17,9 @@ const WORD = /^0x[0-9a-f]{0,64}$/i;
 const ADDRESS_WORD = /^0{24}[0-9a-f]{40}$/;
 
 /**
- * Which contract a proxy runs: `eth_getStorageAt` of its two slots at the head, and where it has a beacon, `eth_call`. `null`
- * for any other contract. @throws StateUnavailable where the endpoint refuses to tell, NoAnswer, InvalidAnswer
+ * Returns the contract that a proxy runs: `eth_getStorageAt` of its two slots at the head, and `eth_call` if it has a
+ * beacon. `null` for any other contract.
+ * @throws StateUnavailable if the endpoint refuses, NoAnswer, InvalidAnswer
  */
 export const askProxy = async (endpoint: JsonRpcEndpoint, contract: string): Promise<WatchedProxy | null> => {
   const slots = [IMPLEMENTATION_SLOT, BEACON_SLOT].map((slot): RpcCall => ({
@@ -33,7 +34,7 @@ export const askProxy = async (endpoint: JsonRpcEndpoint, contract: string): Pro
   return ofBeacon === undefined ? null : { kind: 'eip1967-beacon', implementation: checksumAddress(ofBeacon) };
 };
 
-/** Asks for words. Of each that is an address it returns the digits, `undefined` of zero and of anything else. */
+/** Requests words and reads them as addresses: the digits of each, `undefined` for zero and for anything else. */
 const askAddresses = async (endpoint: JsonRpcEndpoint, calls: readonly RpcCall[]): Promise<(string | undefined)[]> => {
   const outcomes = await endpoint.tryCall(calls);
   return outcomes.map((outcome) => {
@@ -47,9 +48,10 @@ const askAddresses = async (endpoint: JsonRpcEndpoint, calls: readonly RpcCall[]
 };
 
 /**
- * Code that calls `implementation()` of a contract and returns the address, or 0 where that fails or returns less than a word.
- * Whatever the contract does, the endpoint answers one word, with no error.
- * memory[0] = selector | staticcall(gas, contract, 0, 4, 0, 32) | and(·, returndatasize > 31) | mul(·, and(memory[0], 20 bytes))
+ * Code that calls `implementation()` of a contract and returns the address, or 0 if the call fails or returns less than
+ * a word. Whatever the contract does, the endpoint answers with one word and no error.
+ * memory[0] = selector | staticcall(gas, contract, 0, 4, 0, 32) | and(·, returndatasize > 31) | mul(·, and(memory[0],
+ * 20 bytes))
  */
 const codeToAsk = (contract: string): string =>
   `0x63${IMPLEMENTATION}60e01b600052602060006004600073${contract}5afa601f3d1116600051` +

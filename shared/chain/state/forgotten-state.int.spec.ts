@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, StateUnavailable } from './chain-reader.ts';
+import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../testing/chain/wire-forms.ts';
+import { ChainClient } from '../client/chain-client.ts';
+import { JsonRpcChainReader } from '../client/chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable, StateUnavailable } from '../chain-reader.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 
@@ -18,7 +19,7 @@ describe('a provider that says it does not have a block', () => {
       if (method === 'eth_getCode') throw new RpcError('header not found');
       return truth;
     };
-    reader = new JsonRpcChainReader(2484, [node.url]);
+    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url]));
     await reader.head();
   });
   afterAll(async () => {

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable } from './chain-reader.ts';
-import { JsonRpcLatestState } from './latest-state.json-rpc.ts';
+import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../testing/chain/wire-forms.ts';
+import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { ChainClient } from '../client/chain-client.ts';
+import { ChainUnavailable } from '../chain-reader.ts';
+import { LatestState } from './latest-state.ts';
 
 const CHAIN_ID = 2484;
 const GAS = 1_000_000;
@@ -20,12 +21,12 @@ describe('the newest state of a chain', () => {
   });
   afterEach(() => Promise.all([wrong.stop(), right.stop()]));
 
-  const stateOf = (...nodes: JsonRpcNode[]) =>
-    new JsonRpcLatestState(
+  const clientOf = (...nodes: JsonRpcNode[]) =>
+    new ChainClient(
       CHAIN_ID,
       nodes.map(({ url }) => url),
-      { withinMs: 2_000 },
     );
+  const stateOf = (...nodes: JsonRpcNode[]) => new LatestState(clientOf(...nodes), 30_000);
 
   it('runs code: returns the word that it returned, and names the gas that it may use', async () => {
     let asked: readonly unknown[] = [];
@@ -61,7 +62,7 @@ describe('the newest state of a chain', () => {
     expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
     wrong.lie = (_, truth) => truth;
     wrong.respond = () => undefined;
-    expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
+    expect(await new LatestState(clientOf(wrong, right), 5_000).run('0x', GAS)).toBe(3n);
   });
 
   it('calls a contract: returns what it returned, and asks the next endpoint where one answers no bytes', async () => {
@@ -101,9 +102,9 @@ describe('the newest state of a chain', () => {
 
   it('ends when it is closed', async () => {
     wrong.respond = () => undefined;
-    const state = stateOf(wrong);
-    const running = state.run('0x', GAS);
-    state.close();
+    const client = clientOf(wrong);
+    const running = new LatestState(client, 2_000).run('0x', GAS);
+    client.close();
     await expect(running).rejects.toThrow(ChainUnavailable);
   });
 

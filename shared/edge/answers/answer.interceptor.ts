@@ -1,29 +1,30 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { requestHeaders } from '../../schemas/http/headers.ts';
-import { invalid } from '../errors/refusal.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
-import { sha256 } from '../primitives/ids.ts';
-import type { Caller } from '../auth/caller.ts';
-import { holderKey, userKey } from '../auth/holder-key.ts';
-import type { Position } from '../event-store/event-store.ts';
-import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
-import { isKept } from './kept-refusals.ts';
+import { requestHeaders } from '../../../schemas/http/headers.ts';
+import { invalid } from '../../errors/refusal.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import { sha256 } from '../../primitives/ids.ts';
+import type { Caller } from '../../auth/caller.ts';
+import { holderKey, userKey } from '../../auth/holder-key.ts';
+import type { Position } from '../../event-store/event-store.ts';
+import { boundRoute, type BoundRoute, type CommandAnswer } from '../requests/implements.ts';
+import { isKept } from '../requests/kept-refusals.ts';
 import { OwnWrites } from './own-writes.ts';
-import { parseRequest } from './parse-request.ts';
+import { parseRequest } from '../requests/parse-request.ts';
 import { PositionHeader } from './position-header.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { Projections } from './projections.ts';
-import { RateLimits } from './rate-limits.ts';
-import { requestMetadata } from './request-context.ts';
-import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts';
+import { RateLimits } from '../limits/rate-limits.ts';
+import { requestMetadata } from '../requests/request-context.ts';
+import { IdempotentRequests, type StoredAnswer } from '../requests/idempotent-requests.ts';
+import { readingOneVersion } from '../../read-store/versions/versioned-read-store.ts';
 
-/** What the events of a command, and those of an `Idempotency-Key`, have besides what body and answer bring. */
+/** Estimated bytes of a command's events, and of those for an `Idempotency-Key`, in addition to body and answer. */
 const COMMAND_BYTES = 1_000;
-/** Sealed, a text becomes base64. */
+/** Sealing turns text into base64. */
 const SEALED = 4 / 3;
-/** A kept answer is sealed with the service's key, and that text with the user's. */
+/** A kept answer is sealed with the service's key, and the result with the user's. */
 const SEALED_TWICE = SEALED * SEALED;
 
 /** Answers as contracts define: status, positions, and the first answer again for a repeated command. */
@@ -47,7 +48,11 @@ export class AnswerInterceptor implements NestInterceptor {
     giveTime(request, bound.moreTimeMs?.(request) ?? 0);
     const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
     return from(
-      bound.contract.command ? this.command(bound, request, reply, handle) : this.query(bound, request, reply, handle),
+      bound.contract.command
+        ? this.command(bound, request, reply, handle)
+        : bound.mayLast
+          ? this.query(bound, request, reply, handle)
+          : readingOneVersion(() => this.query(bound, request, reply, handle)),
     );
   }
 
@@ -64,6 +69,8 @@ export class AnswerInterceptor implements NestInterceptor {
     }
     const answer = await handle();
     reply.status(request.answerStatus ?? bound.contract.status);
+    if (request.answerHeaders) reply.headers(request.answerHeaders);
+    if (bound.contract.isImmutable) reply.header('cache-control', 'public, max-age=31536000, immutable');
     return answer;
   }
 
@@ -74,7 +81,7 @@ export class AnswerInterceptor implements NestInterceptor {
     handle: () => Promise<unknown>,
   ) {
     const { caller } = request;
-    // Nothing is stored for a caller who is not known.
+    // Nothing is stored for an unknown caller.
     const { contract } = bound;
     const key = caller || contract.signedBody ? idempotencyKey(request) : undefined;
     const carryOut = async (): Promise<StoredAnswer> => {
@@ -101,8 +108,8 @@ export class AnswerInterceptor implements NestInterceptor {
   }
 
   /**
-   * Counts the bytes that a command is about to store, by caller and day: most events are kept for ever. A request that is
-   * repeated with its `Idempotency-Key` stores nothing, and is not counted.
+   * Counts the bytes that a command is about to store, by caller and day, because most events are kept for ever. A
+   * request repeated with its `Idempotency-Key` stores nothing and is not counted.
    * @throws Refusal rate_limited
    */
   private async countBytes({ caller, rawBody }: FastifyRequest, key: string | undefined): Promise<void> {
@@ -116,7 +123,7 @@ export class AnswerInterceptor implements NestInterceptor {
     return (await this.limits.peek('storedBytes', holderKey(caller)))?.exceeded === true;
   }
 
-  /** Counts an answer that is kept for its key. It is not refused any more: the next command is. */
+  /** Counts an answer that is kept for its key. Does not refuse this command any more, but the next one. */
   private async countKept({ caller }: FastifyRequest, answered: StoredAnswer): Promise<void> {
     if (!caller || caller.kind === 'app') return;
     const bytes = Math.ceil(Buffer.byteLength(JSON.stringify(answered)) * SEALED_TWICE);
@@ -125,7 +132,7 @@ export class AnswerInterceptor implements NestInterceptor {
 
   private noteOwnWrite(caller: Caller | undefined, body: unknown, position: Position): void {
     if (caller && caller.kind !== 'app') this.ownWrites.note(holderKey(caller), position);
-    // A login is answered before anybody has its token.
+    // A login is answered before anybody can use its token.
     else if (isSession(body)) this.ownWrites.note(userKey(body.userId), position);
   }
 
@@ -139,7 +146,7 @@ export class AnswerInterceptor implements NestInterceptor {
       userId: request.caller?.kind === 'user' ? request.caller.userId : undefined,
     };
     if (await this.hasUsedUpBytes(request)) {
-      // A key that is refused would be stored too.
+      // Without this check, a request over the limit would store events for its key too.
       const kept = await this.requests.kept(asked);
       if (kept) return kept;
       await this.countBytes(request, key);
@@ -158,7 +165,7 @@ export class AnswerInterceptor implements NestInterceptor {
   }
 }
 
-/** What tells a request from another one with the same key. */
+/** Distinguishes a request from other requests with the same key. */
 const identity = (request: FastifyRequest) => ({
   fingerprint: sha256(
     Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
@@ -166,14 +173,14 @@ const identity = (request: FastifyRequest) => ({
   metadata: requestMetadata(request),
 });
 
-/** Returns the answer that a repeated request receives too, if the refusal is one that is kept. */
+/** Returns the answer to keep for repeats, if the refusal is one that is kept. */
 const refusedAnswer = (error: unknown, requestId: string): StoredAnswer | undefined => {
   const body = problemOf(refusalOf(error), requestId);
   if (!isKept(body.code)) return undefined;
   return { status: body.status, headers: problemHeaders(body), body };
 };
 
-/** Gives a request that waits more time for its answer, and its connection as much more without a byte. */
+/** Extends the time for the answer of a request that has to wait, and the idle timeout of its connection. */
 const giveTime = (request: FastifyRequest, moreMs: number): void => {
   if (moreMs === 0) return;
   request.deadline?.extend(moreMs);
@@ -194,8 +201,8 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
 };
 
 /**
- * Who may repeat a request: a session, or at an app whoever logs in. It parses the request, so that one which does not
- * validate is refused before anything is stored.
+ * Identifies the caller who may repeat a request: a session, or the person who logs in at an app. Parses the request,
+ * so that an invalid one is refused before anything is stored.
  */
 const callerKey = (caller: Caller, contract: RouteContract, request: FastifyRequest): string => {
   const { body } = parseRequest(contract, request);
@@ -207,7 +214,10 @@ const callerKey = (caller: Caller, contract: RouteContract, request: FastifyRequ
   return JSON.stringify(['app', caller.appId, identity.toLowerCase()]);
 };
 
-/** Whose signature stands in the body, by what the contract names; it is verified when the request is carried out. */
+/**
+ * Identifies the caller by the signed members of the body that the contract names. The signature is verified when the
+ * request is carried out.
+ */
 const signerKey = (contract: RouteContract, request: FastifyRequest): string => {
   const { body } = parseRequest(contract, request);
   const members = body as Record<string, unknown>;

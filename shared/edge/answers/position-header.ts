@@ -1,14 +1,14 @@
-import { invalid } from '../errors/refusal.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
-import { SignedText } from '../keys/signed-text.ts';
-import { inTime } from '../primitives/in-time.ts';
+import { invalid } from '../../errors/refusal.ts';
+import type { EventStore, Position } from '../../event-store/event-store.ts';
+import { SignedText } from '../../keys/signed-text.ts';
+import { inTime } from '../../primitives/waiting/in-time.ts';
 
-/** An answer does not wait longer for the head of the event store. */
+/** Maximum wait of an answer for the head of the event store. */
 const HEAD_WITHIN_MS = 200;
 
 /**
- * `x-position` and `x-min-position`: a position as clients see it, of whichever service. An answer carries the head of the
- * event store when it is sent, which is not before any position that was answered earlier, by whichever process.
+ * `x-position` and `x-min-position`: a position as clients see it, valid for any service. An answer carries the head of
+ * the event store at the time of sending, which is never before a position in an earlier answer of any process.
  */
 export class PositionHeader {
   private readonly signed: SignedText;
@@ -28,26 +28,26 @@ export class PositionHeader {
     return this.signed.write('', String(position));
   }
 
-  /** Returns the position for an answer that is sent now; `undefined` when the event store does not tell it. */
+  /** Returns the position for an answer sent now; `undefined` if the event store does not answer in time. */
   async newest(): Promise<string | undefined> {
     const head = await inTime(() => this.head(), HEAD_WITHIN_MS);
     return head === undefined ? undefined : this.write(Math.max(head, this.greatest));
   }
 
-  /** @throws Refusal validation_failed for anything that no answer carried */
+  /** @throws Refusal validation_failed for a text that no answer carried */
   read(text: string): Position {
     const position = this.tryRead(text);
     if (position !== undefined) return position;
     throw invalid({ path: 'x-min-position', message: 'is not a position that an answer carried' });
   }
 
-  /** Returns `undefined` for anything that no answer carried. */
+  /** Returns `undefined` for a text that no answer carried. */
   tryRead(text: string): Position | undefined {
     const position = this.signed.read('', text);
     return position && Number(position);
   }
 
-  /** Reads the head once for all that ask before the reading begins. */
+  /** Reads the head once for all callers that ask before the read starts. */
   private head(): Promise<Position> {
     if (this.reading) return (this.next ??= this.reading.then(this.headAgain, this.headAgain));
     this.reading = this.eventStore.head().finally(() => {

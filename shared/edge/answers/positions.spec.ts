@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import { anEvent } from '../testing/event-builder.ts';
-import { eventually } from '../testing/eventually.ts';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { testFoundation } from '../testing/test-foundation.ts';
-import { startThings } from '../testing/things-service.ts';
+import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
+import { testFoundation } from '../../testing/test-foundation.ts';
+import { startThings } from '../../testing/http/things-service.ts';
 import { PositionHeader } from './position-header.ts';
 import { Projections } from './projections.ts';
 
@@ -25,7 +25,7 @@ describe('a position in a header', () => {
       }),
     );
     expect(() => header.read(`0${header.write(7)}`)).toThrow('validation_failed');
-    // The form before positions were signed; then that of a process with another key.
+    // A position from before positions were signed, then one signed with another key.
     expect(() => header.read('7-11d265b1')).toThrow('validation_failed');
     expect(() => header.read(headerOf(2).write(7))).toThrow('validation_failed');
   });
@@ -46,7 +46,7 @@ describe('reading your own write', () => {
     const answer = readAfter(position).finally(() => (isAnswered = true));
     await things.ask('/things/slow');
     expect(isAnswered).toBe(false);
-    await things.foundation.readStore.apply('users-v3', [], 7);
+    await things.foundation.readStore.apply('users-v5', [], 7);
     expect((await answer).status).toBe(200);
   });
 
@@ -62,9 +62,9 @@ describe('reading your own write', () => {
     expect((await mine('usr_writer')).status).toBe(200);
     await own.post({ name: 'n' }, await tokenOf('usr_writer'));
     expect((await problemOfAnswer(await mine('usr_writer'))).code).toBe('not_caught_up');
-    // Whoever wrote nothing waits for nothing.
+    // A caller without writes waits for nothing.
     expect((await mine('usr_reader')).status).toBe(200);
-    await own.foundation.readStore.apply('users-v3', [], 7);
+    await own.foundation.readStore.apply('users-v5', [], 7);
     expect((await mine('usr_writer')).status).toBe(200);
     await own.service.close();
   });
@@ -79,18 +79,13 @@ describe('reading your own write', () => {
 
   it('asks how far a read model is once for all that wait', async () => {
     const { readStore, edgeKey, eventStore } = things.foundation;
-    const position = readStore.position.bind(readStore);
-    let asked = 0;
-    readStore.position = (projection) => {
-      asked += 1;
-      return position(projection);
-    };
+    const position = jest.spyOn(readStore, 'position');
     const text = new PositionHeader(edgeKey, eventStore).write(9);
     const waiting = Array.from({ length: 20 }, () => readAfter(text));
     await Promise.all(waiting);
-    // Once each, and some 200 times for all.
-    expect(asked).toBeLessThan(300);
-    readStore.position = position;
+    // One request each, and some 200 polls for all together.
+    expect(position.mock.calls.length).toBeLessThan(300);
+    position.mockRestore();
   });
 
   it('refuses an invalid position', async () => {
@@ -149,10 +144,9 @@ describe('the position of an answer', () => {
 
   it('is left out, and holds up nobody, while the event store does not answer', async () => {
     const { eventStore } = things.foundation;
-    const head = eventStore.head.bind(eventStore);
-    eventStore.head = () => new Promise(() => undefined);
+    const head = jest.spyOn(eventStore, 'head').mockReturnValue(new Promise(() => undefined));
     expect((await things.post({ name: 'n' })).headers.has('x-position')).toBe(false);
-    eventStore.head = head;
+    head.mockRestore();
   });
 });
 
@@ -162,8 +156,8 @@ describe('finding a document that may not be projected yet', () => {
     const models = new Projections(readStore, eventStore);
     const { position } = await eventStore.append('thing-1', -1, [anEvent()]);
     const answers = [undefined, 'there'];
-    const found = models.find('users-v3', () => Promise.resolve(answers.shift()));
-    await readStore.apply('users-v3', [], position);
+    const found = models.find('users-v5', () => Promise.resolve(answers.shift()));
+    await readStore.apply('users-v5', [], position);
     expect(await found).toBe('there');
   });
 
@@ -171,7 +165,7 @@ describe('finding a document that may not be projected yet', () => {
     const { eventStore, readStore } = await testFoundation();
     const models = new Projections(readStore, eventStore);
     await eventStore.append('thing-1', -1, [anEvent()]);
-    expect(await models.find('users-v3', () => Promise.resolve('there'))).toBe('there');
-    await expect(models.find('users-v3', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
+    expect(await models.find('users-v5', () => Promise.resolve('there'))).toBe('there');
+    await expect(models.find('users-v5', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
   });
 });

@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
-import { problemCatalogue, type Problem } from '../../schemas/http/problem.ts';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import { OutcomeUnknown, WrongExpectedRevision } from '../event-store/event-store.ts';
+import { problemCatalogue, type Problem } from '../../../schemas/http/problem.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import { OutcomeUnknown, WrongExpectedRevision } from '../../event-store/event-store.ts';
 
 /** Returns the RFC 9457 document of a refusal. */
 export const problemOf = (refusal: Refusal, requestId: string): Problem => {
@@ -54,7 +54,7 @@ const serverRefusal = (error: unknown): Refusal | undefined => {
       return new Refusal('validation_failed', 'a part of the path is too long');
   }
   const status = statusOf(error);
-  if (status === 404) return new Refusal('route_not_found', 'nothing is at this path');
+  if (status === 404) return new Refusal('route_not_found', 'there is no route at this path');
   if (status >= 400 && status < 500)
     return new Refusal('validation_failed', 'the request cannot be read', { cause: error });
   return undefined;

@@ -1,10 +1,10 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { logRefusal } from '../errors/log-refusal.ts';
+import { logRefusal } from '../../errors/log-refusal.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 
-/** Answers any failure with its problem document. The cause is only logged. */
+/** Answers any failure with its problem document, and only logs the cause. */
 export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
   const refusal = refusalOf(error);
   const problem = problemOf(refusal, request.id);

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Refusal } from '../errors/refusal.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
-import { pause } from '../primitives/pause.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
-import { EVENT_STORE, READ_STORE } from './tokens.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import type { EventStore, Position } from '../../event-store/event-store.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
+import type { ReadStore } from '../../read-store/read-store.ts';
+import { EVENT_STORE, READ_STORE } from '../tokens.ts';
 
 /** How long a query waits for a read model to catch up. */
 const WAIT_MS = 2_000;
@@ -27,7 +27,7 @@ export class Projections {
     @Inject(EVENT_STORE) private readonly eventStore: EventStore,
   ) {}
 
-  /** Like `reached`, but asks the read store only if the projection was not known to be as far already. */
+  /** Like `reached`, but asks the read store only if the projection is not known to have got that far already. */
   async reachedOnce(projection: string, position: Position): Promise<void> {
     if ((this.known.get(projection) ?? 0) >= position) return;
     await this.reached(projection, position);
@@ -46,8 +46,8 @@ export class Projections {
   }
 
   /**
-   * Looks for a document. If there is none, it looks once more when the projection has reached the head as it is then, so
-   * `undefined` means that the document does not exist, and not that it is not projected yet.
+   * Looks for a document. If there is none, looks again once the projection has reached the current head, so
+   * `undefined` means that the document does not exist, rather than that it is not projected yet.
    */
   async find<Found>(projection: string, look: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const found = await look();
@@ -56,7 +56,7 @@ export class Projections {
     return look();
   }
 
-  /** Asks how far a projection is, once for all that wait for it, until none does. */
+  /** Polls the position of a projection, once for all waiters, until none is left. */
   private async poll(projection: string, waiters: Set<Waiter>): Promise<void> {
     this.waiting.set(projection, waiters);
     while (waiters.size > 0) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { rateLimits } from '../../schemas/http/rate-limits.ts';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { startThings } from '../testing/things-service.ts';
+import { rateLimits } from '../../../schemas/http/rate-limits.ts';
+import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
+import { startThings } from '../../testing/http/things-service.ts';
 import { addressKey, RateLimits } from './rate-limits.ts';
 
 describe('rate limits', () => {
@@ -45,7 +45,7 @@ describe('rate limits', () => {
     await using own = await startThings({ environment: { RATE_LIMITS } });
     const post = async (name: string, sub: string) =>
       own.post({ name }, { authorization: `Bearer ${await own.tokens.accessToken({ claims: { sub } })}` });
-    // 1,000 for each command, and its body.
+    // 1,000 bytes for each command, plus its body.
     expect((await post('n', 'usr_writer')).status).toBe(201);
     expect((await post('x'.repeat(200), 'usr_writer')).status).toBe(201);
     expect((await post('n', 'usr_writer')).status).toBe(201);
@@ -71,7 +71,7 @@ describe('rate limits', () => {
     const authorization = `Bearer ${await own.tokens.accessToken({ claims: { sub: 'usr_writer' } })}`;
     const post = async (key: string) =>
       (await own.post({ name: 'x'.repeat(200) }, { authorization, 'idempotency-key': key })).status;
-    // Twice 1,000, the body, and the answer, which is sealed twice.
+    // Twice 1,000 bytes, the body, and the answer, which is sealed twice.
     expect([await post('a'), await post('b'), await post('c')]).toEqual([201, 201, 429]);
     const head = await own.foundation.eventStore.head();
     expect([await post('d'), await post('a')]).toEqual([429, 201]);
@@ -83,7 +83,7 @@ describe('rate limits', () => {
       ([name, limit]) =>
         `${name} ${String(limit.points)}${'seconds' in limit ? ` per ${String(limit.seconds)} s` : ''}`,
     );
-    expect(texts).toEqual([
+    const expected = [
       'login 60 per 300 s',
       'refresh 150 per 300 s',
       'register 60 per 60 s',
@@ -105,7 +105,8 @@ describe('rate limits', () => {
       'rpc 50 per 1 s',
       'simulatedGas 1000000000 per 60 s',
       'rpcApp 1000 per 1 s',
-    ]);
+    ];
+    expect(texts.toSorted()).toEqual(expected.toSorted());
   });
 
   it('count nothing when they are off', async () => {

@@ -1,14 +1,12 @@
 import { isIPv6 } from 'node:net';
-import { LRUCache } from 'lru-cache';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { rateLimits, type AtATimeName, type CountedName } from '../../schemas/http/rate-limits.ts';
-import type { Settings } from '../config/settings.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { systemClock, type Clock } from '../primitives/clock.ts';
-import type { TokenCaller } from '../auth/caller.ts';
-import type { CallerCounts, SharedCount, SharedCounts } from './shared-counts.ts';
+import { rateLimits, type AtATimeName, type CountedName } from '../../../schemas/http/rate-limits.ts';
+import type { Settings } from '../../config/settings.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { systemClock, type Clock } from '../../primitives/clock.ts';
+import type { TokenCaller } from '../../auth/caller.ts';
+import { CallerCounts, type SharedCount, type SharedCounts } from './shared-counts.ts';
 
-/** How many callers each limit remembers. Beyond that, the least recent caller is forgotten. */
+/** How many callers each limit remembers. Beyond that, the least recent caller is dropped. */
 const KEYS_MAX = 50_000;
 
 export interface RateLimitStatus {
@@ -20,9 +18,9 @@ export interface RateLimitStatus {
   exceeded: boolean;
 }
 
-/** Counts the requests of each caller: in this process, or where a limit is shared and `counts` are given, in all of them. */
+/** Counts the requests of each caller: in this process, or, for a shared limit with `counts` given, in all of them. */
 export class RateLimits {
-  private readonly counters = new Map<CountedName, Counter | SharedCounter>();
+  private readonly counters = new Map<CountedName, Counter>();
 
   constructor({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>, counts?: SharedCounts, clock: Clock = systemClock) {
     if (RATE_LIMITS === 'off') return;
@@ -33,20 +31,23 @@ export class RateLimits {
       const { seconds } = allowed;
       const counter =
         counts && 'shared' in limit
-          ? new SharedCounter(counted, allowed, counts.countsOf(counted, { seconds, callersMax: KEYS_MAX }), clock)
-          : new Counter(counted, allowed);
+          ? new Counter(counted, allowed, counts.countsOf(counted, { seconds, callersMax: KEYS_MAX }), clock)
+          : new Counter(counted, allowed, ownCounts(seconds), systemClock);
       this.counters.set(counted, counter);
     }
   }
 
-  /** Counts a request, or so many. Does not throw if the limit is exceeded; see `refuseExceeded`. @returns `undefined` if limits are off */
+  /**
+   * Counts one or several requests. Does not throw if the limit is exceeded; see `refuseExceeded`.
+   * @returns `undefined` if limits are off
+   */
   count(name: CountedName, key: string, requests = 1): Promise<RateLimitStatus | undefined> {
     return this.counters.get(name)?.count(key, requests) ?? Promise.resolve(undefined);
   }
 
   /**
-   * Counts calls of `/rpc`: by the user first, so that nobody uses up what the app may ask for others, then by the app. An
-   * app itself counts as the app alone.
+   * Counts calls of `/rpc`: first by user, so that no user exhausts the app's quota for others, then by app. An app
+   * itself counts as the app only.
    */
   async countRpc(
     caller: Pick<TokenCaller, 'kind' | 'userId' | 'appId'>,
@@ -76,7 +77,7 @@ export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
   throw limited(`${String(points)} per ${String(windowSeconds)} s`, Math.max(1, resetSeconds));
 };
 
-/** Refuses a caller who has used up what it `may` do, counted in a unit. @throws Refusal rate_limited */
+/** Refuses a caller who has used up a quota: what it `may` do, counted in a unit. @throws Refusal rate_limited */
 export const refuseUsedUp = (status: RateLimitStatus | undefined, may: string, unit: string): void => {
   if (!status?.exceeded) return;
   const allowed = `${String(status.points)} ${unit} in ${String(status.windowSeconds)} s`;
@@ -85,7 +86,7 @@ export const refuseUsedUp = (status: RateLimitStatus | undefined, may: string, u
   });
 };
 
-/** Returns how many there may be at a time; `Infinity` if limits are off. */
+/** Returns the maximum number at a time; `Infinity` if limits are off. */
 export const atATime = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>, name: AtATimeName): number =>
   RATE_LIMITS === 'off' ? Infinity : (RATE_LIMITS[name] ?? rateLimits[name]).points;
 
@@ -121,52 +122,12 @@ export const addressKey = (ip: string): string => {
     .join(':')}::/64`;
 };
 
+/** Counts that stay in this process. */
+const ownCounts = (seconds: number): CallerCounts =>
+  new CallerCounts(systemClock, seconds * 1_000, KEYS_MAX, { idOf: (caller) => caller, changed: () => undefined });
+
+/** The requests of each caller that one limit counts. */
 class Counter {
-  private readonly limiter: RateLimiterMemory;
-  private readonly keys: LRUCache<string, true>;
-
-  constructor(
-    private readonly name: CountedName,
-    private readonly limit: { points: number; seconds: number },
-  ) {
-    this.limiter = new RateLimiterMemory({ points: limit.points, duration: limit.seconds });
-    this.keys = new LRUCache({
-      max: KEYS_MAX,
-      dispose: (_, key, reason) => {
-        if (reason === 'evict') void this.limiter.delete(key);
-      },
-    });
-  }
-
-  async count(key: string, requests: number): Promise<RateLimitStatus> {
-    this.keys.set(key, true);
-    try {
-      return this.status(await this.limiter.consume(key, requests), false);
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error;
-      return this.status(error, true);
-    }
-  }
-
-  async peek(key: string): Promise<RateLimitStatus> {
-    const counted = await this.limiter.get(key);
-    return this.status(counted, counted !== null && counted.msBeforeNext > 0 && counted.remainingPoints <= 0);
-  }
-
-  private status(counted: RateLimiterRes | null, exceeded: boolean): RateLimitStatus {
-    const { points, seconds } = this.limit;
-    return {
-      name: this.name,
-      points,
-      windowSeconds: seconds,
-      remaining: Math.max(0, counted?.remainingPoints ?? points),
-      resetSeconds: Math.ceil((counted?.msBeforeNext ?? 0) / 1_000),
-      exceeded,
-    };
-  }
-}
-
-class SharedCounter {
   constructor(
     private readonly name: CountedName,
     private readonly limit: { points: number; seconds: number },

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { MongoReadStore } from '../read-store/read-store.mongo.ts';
-import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
-import { dropDatabases } from '../testing/drop-databases.mongo.ts';
-import { whereServer } from '../testing/servers.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { TestClock, testFoundation } from '../testing/test-foundation.ts';
+import { MongoReadStore } from '../../read-store/mongodb/read-store.mongo.ts';
+import { SqliteReadStore } from '../../read-store/embedded/read-store.sqlite.ts';
+import type { ReadStore } from '../../read-store/read-store.ts';
+import { dropDatabases } from '../../testing/engines/drop-databases.mongo.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { TestClock, testFoundation } from '../../testing/test-foundation.ts';
 import { RateLimits } from './rate-limits.ts';
 import { SharedCounts } from './shared-counts.ts';
 

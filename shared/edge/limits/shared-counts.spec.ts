@@ -1,5 +1,5 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { TestClock, testFoundation, type TestFoundation } from '../../testing/test-foundation.ts';
 import { RateLimits } from './rate-limits.ts';
 import { SharedCounts } from './shared-counts.ts';
 
@@ -52,12 +52,11 @@ describe('rate limits of several processes', () => {
   it('are counted by each for itself while the read store is away, and nothing of that is lost', async () => {
     const [one, other] = [aProcess(), aProcess()];
     const { readStore } = foundation;
-    const addPoints = readStore.addPoints.bind(readStore);
-    readStore.addPoints = () => Promise.reject(new Error('away'));
+    const addPoints = jest.spyOn(readStore, 'addPoints').mockRejectedValue(new Error('away'));
     expect(await one.logIn(4)).toBe(4);
     await expect(one.exchange()).rejects.toThrow('away');
     expect(await one.logIn(9)).toBe(1);
-    readStore.addPoints = addPoints;
+    addPoints.mockRestore();
     await one.exchange();
     await other.logIn();
     await other.exchange();
@@ -73,18 +72,13 @@ describe('rate limits of several processes', () => {
   });
 
   it('tell the read store no caller, and nothing of one that is refused already', async () => {
-    const { readStore } = foundation;
-    const addPoints = readStore.addPoints.bind(readStore);
-    const told: { id: string; points: number }[] = [];
-    readStore.addPoints = (points, nowMs) => {
-      told.push(...points);
-      return addPoints(points, nowMs);
-    };
+    const { mock } = jest.spyOn(foundation.readStore, 'addPoints');
     const one = aProcess();
     await one.logIn(100);
     await one.exchange();
     await one.logIn(100);
     await one.exchange();
+    const told = mock.calls.flatMap(([points]) => points);
     expect(told).toEqual([{ id: expect.not.stringContaining('ip:1'), points: 6, windowMs: 300_000 }]);
   });
 

@@ -1,25 +1,29 @@
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { deriveKey } from '../keys/derive-key.ts';
-import { SupervisedLoop } from '../loops/supervised-loop.ts';
-import type { Clock } from '../primitives/clock.ts';
-import { pause } from '../primitives/pause.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
+import { deriveKey } from '../../keys/derive-key.ts';
+import { pollLoop } from '../../loops/poll-loop.ts';
+import type { SupervisedLoop } from '../../loops/supervised-loop.ts';
+import type { Clock } from '../../primitives/clock.ts';
+import type { Coordination } from '../../coordination/coordination.ts';
+import { atMost } from '../../primitives/at-most.ts';
 
-/** What a caller can gain by asking several processes is what one of them lets through in this time. */
+/**
+ * How often processes exchange counts. By asking several processes, a caller gains at most what one of them admits in
+ * this time.
+ */
 const EXCHANGE_EVERY_MS = 250;
 const EXCHANGED_AT_ONCE = 1_000;
 const FORGET_EVERY_MS = 60_000;
 
-/** What one caller has used up of a limit. */
+/** Points that one caller has used up of a limit. */
 interface Count {
   id: string;
   windowMs: number;
   endsAt: number;
-  /** Of all processes, as the read store last said. */
+  /** Points in all processes, as the read store reported last. */
   shared: number;
-  /** Of this process: not told to the read store yet, and being told. */
+  /** Points of this process: not sent to the read store yet, and being sent. */
   pending: number;
   underWay: number;
 }
@@ -30,15 +34,15 @@ export interface SharedCount {
 }
 
 interface SharedCountsOptions {
-  readStore: Pick<ReadStore, 'addPoints' | 'forgetPoints'>;
+  readStore: Pick<Coordination, 'addPoints' | 'forgetPoints'>;
   clock: Clock;
   logger: Logger;
   edgeKey: Uint8Array;
 }
 
 /**
- * Counts what callers use up, at once and in memory, and four times a second exchanges with the other processes what was
- * counted since. While the read store is away each process goes on with what it knows. Ids of callers are hashed.
+ * Counts what callers use up, at once and in memory, and four times a second exchanges the increments with the other
+ * processes. While the read store is down, each process continues with what it knows. Ids of callers are hashed.
  */
 export class SharedCounts {
   readonly loop: SupervisedLoop;
@@ -50,16 +54,12 @@ export class SharedCounts {
     const { clock, logger, edgeKey } = options;
     this.key = deriveKey(edgeKey, 'rate limits');
     this.forgetAt = clock.elapsed() + FORGET_EVERY_MS;
-    this.loop = new SupervisedLoop('shared rate limits', logger, async (signal, reportRunning) => {
-      while (!signal.aborted) {
-        await this.exchange();
-        reportRunning();
-        await pause(EXCHANGE_EVERY_MS, signal);
-      }
-    });
+    this.loop = pollLoop('shared rate limits', logger, EXCHANGE_EVERY_MS, () => this.exchange());
   }
 
-  /** The counts of one limit. Beyond so many callers the least recent is forgotten here, and not by the read store. */
+  /**
+   * The counts of one limit. Beyond `callersMax`, the least recent caller is dropped here, but not by the read store.
+   */
   countsOf(name: string, { seconds, callersMax }: { seconds: number; callersMax: number }): CallerCounts {
     return new CallerCounts(this.options.clock, seconds * 1_000, callersMax, {
       idOf: (caller) => createHmac('sha256', this.key).update(`${name}:${caller}`).digest('base64url'),
@@ -67,7 +67,7 @@ export class SharedCounts {
     });
   }
 
-  /** Tells the read store what was counted here, and learns what all have counted. */
+  /** Adds the increments of this process to the read store, and learns the totals. */
   async exchange(): Promise<void> {
     const { readStore, clock } = this.options;
     while (this.changed.size > 0) {
@@ -83,7 +83,7 @@ export class SharedCounts {
         const counted = await readStore.addPoints(added, nowMs);
         for (const count of some) learn(count, counted.get(count.id), nowMs);
       } catch (error) {
-        // Whether it was stored is not known: it may be counted twice, and is never lost.
+        // It is unknown whether the points were stored: they may be counted twice, but are never lost.
         for (const count of some) {
           count.pending += count.underWay;
           count.underWay = 0;
@@ -106,7 +106,7 @@ const learn = (count: Count, counted: SharedCount | undefined, nowMs: number): v
   count.endsAt = Math.min(counted.endsAt, nowMs + count.windowMs);
 };
 
-/** What the callers of one limit have used up. */
+/** The points that the callers of one limit have used up. */
 export class CallerCounts {
   private readonly counts: LRUCache<string, Count>;
 
@@ -116,10 +116,10 @@ export class CallerCounts {
     callersMax: number,
     private readonly to: { idOf: (caller: string) => string; changed: (count: Count) => void },
   ) {
-    this.counts = new LRUCache({ max: callersMax });
+    this.counts = new LRUCache(atMost(callersMax));
   }
 
-  /** Adds points, unless so many are used up already: then it makes no difference, and costs nothing. */
+  /** Adds points, unless the caller already exceeds `max`: then nothing changes, and nothing is exchanged. */
   add(caller: string, points: number, max: number): SharedCount {
     const count = this.lasting(caller) ?? this.begin(caller);
     if (used(count) <= max) {
@@ -137,7 +137,7 @@ export class CallerCounts {
   private lasting(caller: string): Count | undefined {
     const count = this.counts.get(caller);
     const nowMs = this.clock.now();
-    // A count that ends later than one from now would was begun before the clock was set back.
+    // A count that ends later than a new one would was started before the clock was set back.
     return count && count.endsAt > nowMs && count.endsAt <= nowMs + this.windowMs ? count : undefined;
   }
 

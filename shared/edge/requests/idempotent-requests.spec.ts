@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { toAppend, Transactor } from '../event-store/transact.ts';
-import { sha256 } from '../primitives/ids.ts';
-import { eventually } from '../testing/eventually.ts';
-import { anEvent, someMetadata } from '../testing/event-builder.ts';
-import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { startThings } from '../testing/things-service.ts';
+import { toAppend, Transactor } from '../../event-store/transactions/transact.ts';
+import { sha256 } from '../../primitives/ids.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { anEvent, someMetadata } from '../../testing/event-builder.ts';
+import { TestClock, testFoundation, type TestFoundation } from '../../testing/test-foundation.ts';
+import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
+import { startThings } from '../../testing/http/things-service.ts';
 import { IdempotentRequests, type StoredAnswer, type IdempotentRequest } from './idempotent-requests.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const request: IdempotentRequest = {
   caller: 'user:usr_1',
@@ -140,13 +140,16 @@ describe('a repeated request', () => {
   });
 
   it('is carried out once by two processes that receive it at once, the second although it saw no first', async () => {
-    const received = toAppend({ type: 'RequestReceived', data: { fingerprint: 'body-1' } }, someMetadata, foundation);
+    await once({ key: 'key-2' });
+    const { events } = await foundation.eventStore.readAll(0, undefined, 1);
+    const fingerprint = events[0]?.data['fingerprint'];
+    const received = toAppend({ type: 'RequestReceived', data: { fingerprint } }, someMetadata, foundation);
     await foundation.eventStore.append(stream, -1, [received, { ...received, id: foundation.ids.uuid() }]);
     const waiting = once();
     const answered = { type: 'RequestAnswered', data: { sealedAnswer: null } };
     await foundation.eventStore.append(stream, 1, [toAppend(answered, someMetadata, foundation)]);
     expect(await waiting).toEqual(answerOf('first'));
-    expect(carriedOut).toBe(1);
+    expect(carriedOut).toBe(2);
   });
 
   it('stores its answer encrypted', async () => {

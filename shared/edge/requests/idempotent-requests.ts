@@ -1,32 +1,32 @@
 import { createHmac } from 'node:crypto';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { z } from 'zod';
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import type { RequestEvent } from '../../schemas/events/request-events.ts';
-import { deriveKey } from '../keys/derive-key.ts';
-import { openText, sealText } from '../keys/sealed-text.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { hasEndedInStream } from '../auth/session-ends.ts';
-import { PersonalData } from '../key-vault/personal-data.ts';
-import { keptForRepeats } from '../event-store/permanent-streams.ts';
-import { Transactor } from '../event-store/transact.ts';
-import { sha256 } from '../primitives/ids.ts';
-import { pause } from '../primitives/pause.ts';
-import { ANSWERS_KEY } from './tokens.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { RequestEvent } from '../../../schemas/events/request-events.ts';
+import { deriveKey } from '../../keys/derive-key.ts';
+import { openText, sealText } from '../../keys/sealed-text.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { hasEndedInStream } from '../../auth/session-ends.ts';
+import { PersonalData } from '../../key-vault/personal-data.ts';
+import { keptForRepeats } from '../../event-store/permanent-streams.ts';
+import { Transactor } from '../../event-store/transactions/transact.ts';
+import { sha256 } from '../../primitives/ids.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
+import { ANSWERS_KEY } from '../tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;
 /** Without an answer for this long, the process that carries out the request is assumed to have crashed. */
 const TAKEOVER_MS = 10_000;
 const POLL_MS = 25;
-/** How long the answer of a signed request that came at the same time is waited for. */
+/** How long to wait for the answer of a concurrent request with the same signature. */
 const SIGNED_ANSWER_MS = 1_000;
 
 const answer = z.object({
   status: z.int(),
   headers: z.record(z.string(), z.string()),
-  /** JSON; absent of an answer without a body. */
+  /** JSON; absent for an answer without a body. */
   body: z.unknown().optional(),
-  /** Of an answer that begins a session. Once that has ended, the answer is not repeated. */
+  /** Set if the answer starts a session. Once the session has ended, the answer is not repeated. */
   sessionId: z.string().optional(),
 });
 /** The parts of an answer that are needed to repeat it. */
@@ -38,15 +38,15 @@ export interface IdempotentRequest {
   key: string;
   /** A hash of method, path and body. */
   fingerprint: string;
-  /** Who is answered, if it is a user. */
+  /** The user who receives the answer, if any. */
   userId?: string | undefined;
   metadata: EventMetadata;
 }
 
 interface Entry {
-  /** The id of RequestReceived: whoever appended that carries the request out. */
+  /** The id of RequestReceived. The process that appended it carries the request out. */
   receivedId: string;
-  /** The id of the first one: it stays when another process carries the request out anew. */
+  /** The id of the first RequestReceived: unchanged when another process carries the request out again. */
   firstId: string;
   fingerprint: string;
   receivedAt: number;
@@ -54,7 +54,7 @@ interface Entry {
   sealedAnswer: string | null | undefined;
 }
 
-/** Whether a request that comes now is to be carried out, and neither repeated nor waited for. */
+/** Whether a request that arrives now must be carried out, rather than repeated or waited for. */
 const isToBeDone = (entry: Entry | undefined, nowMs: number): boolean => {
   if (!entry || entry.sealedAnswer === null || entry.receivedAt + KEPT_MS <= nowMs) return true;
   return entry.sealedAnswer === undefined && entry.receivedAt + TAKEOVER_MS <= nowMs;
@@ -65,7 +65,7 @@ const requestFold = {
   evolve: (entry: Entry | undefined, { type, data }: RequestEvent, time: number, id: string): Entry | undefined => {
     switch (type) {
       case 'RequestReceived':
-        // Of two that were received at once, the first counts.
+        // Of two that were received concurrently, the first counts.
         if (!isToBeDone(entry, time)) return entry;
         return {
           receivedId: id,
@@ -92,7 +92,7 @@ export class IdempotentRequests {
   constructor(
     private readonly transactor: Transactor,
     @Inject(ANSWERS_KEY) answersKey: Uint8Array,
-    /** Of a service whose answers have personal data. */
+    /** Only in a service whose answers have personal data. */
     @Optional() private readonly personalData?: PersonalData,
   ) {
     this.key = deriveKey(answersKey, 'idempotent answers');
@@ -100,10 +100,10 @@ export class IdempotentRequests {
   }
 
   /**
-   * @param carryOut returns `undefined` for a temporary failure, whose answer must not be repeated. Its argument is an id that
-   * is the same each time that this request is carried out
-   * @throws Refusal idempotency_key_reused; session_revoked when the answer began a session that has ended since;
-   * dependency_unavailable when the first request takes too long
+   * @param carryOut returns `undefined` for a temporary failure, whose answer must not be repeated. Its argument is an
+   * id that is the same each time that this request is carried out
+   * @throws Refusal idempotency_key_reused; session_revoked if the answer started a session that has ended since;
+   * dependency_unavailable if the first request takes too long
    */
   async once(
     request: IdempotentRequest,
@@ -120,14 +120,14 @@ export class IdempotentRequests {
     throw new Refusal('dependency_unavailable', 'the same request is still in progress', { retryAfter: 1 });
   }
 
-  /** Returns the answer that is kept, and stores nothing. @throws Refusal idempotency_key_reused, session_revoked */
+  /** Returns the kept answer, without storing anything. @throws Refusal idempotency_key_reused, session_revoked */
   kept(request: IdempotentRequest): Promise<StoredAnswer | undefined> {
     return this.find(streamOf(request), request);
   }
 
   /**
-   * The same for a command whose body is signed, so that its caller is known only when it is carried out: nothing is stored of
-   * one that is refused. What is signed is used up, so that it is not carried out twice.
+   * Like `once`, for a command with a signed body, whose caller is known only after it was carried out: stores nothing
+   * for a refused request. The signature can be used only once, so the command is not carried out twice.
    * @throws Refusal what `carryOut` throws; idempotency_key_reused, session_revoked as above
    */
   async onceSigned(
@@ -158,7 +158,7 @@ export class IdempotentRequests {
       return given;
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'request_replayed') throw error;
-      // Of two that came at once, the other has used it up, and its answer is stored in a moment.
+      // A concurrent request may have used the signature, and will store its answer in a moment.
       const giveUpAt = performance.now() + SIGNED_ANSWER_MS;
       while (performance.now() < giveUpAt) {
         const other = await this.find(stream, request);
@@ -169,7 +169,7 @@ export class IdempotentRequests {
     }
   }
 
-  /** Returns the answer that is stored. @throws Refusal idempotency_key_reused, session_revoked */
+  /** Returns the stored answer. @throws Refusal idempotency_key_reused, session_revoked */
   private async find(
     stream: string,
     { fingerprint }: Pick<IdempotentRequest, 'fingerprint'>,
@@ -180,14 +180,13 @@ export class IdempotentRequests {
     return typeof entry.sealedAnswer === 'string' ? this.repeat(stream, entry.sealedAnswer) : undefined;
   }
 
-  /** A plain hash of a body with an email could be found by trying, also after its person was erased. */
+  /** A plain hash of a body with an email could be found by trial, even after the person was erased. */
   private keyed(fingerprint: string): string {
     return createHmac('sha256', this.fingerprintKey).update(fingerprint).digest('hex');
   }
 
-  /** Also takes a plain fingerprint: a former release stored those, and a repeat may come up to 24 h later. */
   private requireSame(entry: Entry, fingerprint: string): void {
-    if (entry.fingerprint === this.keyed(fingerprint) || entry.fingerprint === fingerprint) return;
+    if (entry.fingerprint === this.keyed(fingerprint)) return;
     throw new Refusal('idempotency_key_reused', 'the key was used for another request');
   }
 
@@ -229,7 +228,7 @@ export class IdempotentRequests {
         fold: requestFold,
         metadata,
         keep: keptForRepeats,
-        // If another caller has taken over, its answer is the one that is repeated.
+        // If another process has taken over, its answer is the one that is repeated.
         decide: (entry): RequestEvent[] =>
           entry?.receivedId === receivedId && entry.sealedAnswer === undefined
             ? [{ type: 'RequestAnswered', data: { sealedAnswer } }]
@@ -238,7 +237,7 @@ export class IdempotentRequests {
     }
   }
 
-  /** The answer to a user is sealed with that user's key too, so that it goes with the user. */
+  /** Seals the answer to a user with the user's key as well, so that erasing the user destroys it. */
   private async seal(stream: string, userId: string | undefined, given: StoredAnswer): Promise<string | null> {
     const text = sealText(this.key, stream, JSON.stringify(given));
     if (!this.personalData || userId === undefined) return text;

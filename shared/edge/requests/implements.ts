@@ -11,9 +11,9 @@ import {
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { RouteContract } from '../../schemas/http/route.ts';
-import type { Position } from '../event-store/event-store.ts';
-import type { AppCaller, AppItselfCaller, TokenCaller, UserCaller } from '../auth/caller.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import type { Position } from '../../event-store/event-store.ts';
+import type { AppCaller, AppItselfCaller, TokenCaller, UserCaller } from '../../auth/caller.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseRequest } from './parse-request.ts';
 
@@ -24,12 +24,12 @@ type BearerOf<Contract extends RouteContract> = Contract['connectionTokens'] ext
     ? UserCaller | AppItselfCaller
     : UserCaller;
 type CallerOf<Contract extends RouteContract> = Contract['auth'] extends 'bearer'
-  ? BearerOf<Contract>
+  ? BearerOf<Contract> | (Contract['hasOwnGuard'] extends true ? undefined : never)
   : Contract['auth'] extends 'app'
     ? AppCaller
     : undefined;
 
-/** A parsed request, admitted by its guards. */
+/** A parsed request, admitted by the guards. */
 export interface ParsedRequest<Contract extends RouteContract> {
   params: Parsed<Contract['params']>;
   query: Parsed<Contract['query']>;
@@ -42,23 +42,25 @@ export interface ParsedRequest<Contract extends RouteContract> {
 export interface CommandAnswer<Body> {
   body: Body;
   position: Position;
-  /** Set when it differs from the contract's. */
+  /** Set if it differs from the contract's. */
   status?: 200 | 201 | 204;
-  /** Set when the answer begins a session: once that has ended, the answer is not repeated. */
+  /** Set if the answer starts a session: once that has ended, the answer is not repeated. */
   sessionId?: string;
 }
 
 type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true
   ? CommandAnswer<z.output<Contract['answer']>>
-  : Contract['answerType'] extends string
+  : Contract extends { answerType: string } | { isStreamed: true }
     ? StreamableFile
     : z.output<Contract['answer']> | (Contract['streams'] extends object ? StreamableFile : never);
 
 export interface ImplementsOptions {
-  /** The projections that are read: `x-min-position` waits for them. */
+  /** The projections that the query reads: `x-min-position` waits for them. */
   reads?: readonly string[];
-  /** How much longer than others a request may take to be answered; its body is not parsed yet. */
+  /** Additional time until the answer, beyond that of other requests. The body is not parsed yet. */
   moreTimeMs?: (request: FastifyRequest) => number;
+  /** Whether the answer may last, so that an operator's switch to another version of a read model must not wait for it. */
+  mayLast?: true;
 }
 
 const BOUND_ROUTE = 'annals:route';
@@ -75,7 +77,7 @@ const AskedParameter = createParamDecorator((contract: RouteContract, context: E
 /**
  * Binds a method of a controller to its contract: route, guards, rate limit, parsing, status, `Idempotency-Key`,
  * `x-position` and `x-min-position`. The method has one parameter, `ParsedRequest<typeof contract>`, and returns the
- * answer (of a command: `CommandAnswer`). Refusals it throws become problem documents.
+ * answer (for a command: `CommandAnswer`). Refusals that it throws become problem documents.
  */
 export const Implements =
   <const Contract extends RouteContract>(contract: Contract, options: ImplementsOptions = {}) =>
@@ -84,7 +86,7 @@ export const Implements =
     name: string,
     descriptor: TypedPropertyDescriptor<Handler>,
   ): void => {
-    const path = contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const path = contract.path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\{\+\w+\}$/, '*');
     const bound: BoundRoute = { contract, ...options };
     AskedParameter(contract)(target, name, 0);
     const isPublic = contract.auth === 'none' && contract.method === 'GET';

@@ -1,8 +1,8 @@
-import type { ProblemCode } from '../../schemas/http/problem.ts';
+import type { ProblemCode } from '../../../schemas/http/problem.ts';
 
 /**
- * The refusals that are kept for repeats: those that follow from the request alone, and those of which something was used up.
- * All others depend on what is stored, on a chain or on a limit: the same key succeeds once that allows it.
+ * The refusals that are kept for repeats: those that follow from the request alone, and those that used something up.
+ * All others depend on stored data, on a chain or on a limit: a retry with the same key succeeds once that allows it.
  */
 const KEPT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   'validation_failed',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { route, type RouteContract } from '../../schemas/http/route.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { route, type RouteContract } from '../../../schemas/http/route.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 import { parseRequest } from './parse-request.ts';
 import { requestContext } from './request-context.ts';
 

@@ -1,20 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { FieldError } from '../../schemas/http/problem.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
-import { invalid } from '../errors/refusal.ts';
-import { nearestName } from '../primitives/nearest-name.ts';
+import type { FieldError } from '../../../schemas/http/problem.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import { invalid } from '../../errors/refusal.ts';
+import { nearestName } from '../../primitives/text/nearest-name.ts';
 import { readMembers } from './read-members.ts';
 import { requestContext } from './request-context.ts';
 
-/** The most errors in an answer: enough to fix a request, and a limit for hostile ones. */
+/** Maximum errors in an answer: enough to fix a request, and a limit for hostile ones. */
 const ERRORS_MAX = 20;
 
 /** Parses the members that a contract names, and drops all others. @throws Refusal validation_failed */
 export const parseRequest = (contract: RouteContract, request: FastifyRequest) => {
   const errors: FieldError[] = [];
+  const params = paramsOf(contract, request);
   const parsed = {
-    params: decimal(parse(contract.params, request.params, 'path', errors), request.params, errors),
+    params: decimal(parse(contract.params, params, 'path', errors), params, errors),
     query: decimal(parse(contract.query, request.query, 'query', errors), request.query, errors),
     body: contract.readsBody ? request.rawBody : parse(contract.body, request.body, 'body', errors),
   };
@@ -23,7 +24,15 @@ export const parseRequest = (contract: RouteContract, request: FastifyRequest) =
   return { ...parsed, caller: request.caller, context: requestContext(request) };
 };
 
-/** A filter that was misspelt must not answer everything. Names that begin with `_` are the caller's own. */
+/** Fastify calls the rest of a path `*`. */
+const paramsOf = ({ path }: RouteContract, { params }: FastifyRequest): unknown => {
+  const rest = /\{\+(\w+)\}$/.exec(path)?.[1];
+  return rest === undefined ? params : { ...(params as object), [rest]: (params as Record<string, string>)['*'] };
+};
+
+/**
+ * Without this, a misspelt filter would return everything. Names that begin with `_` are free for the caller's own use.
+ */
 const refuseUnknownParameters = (
   { query, openParameters }: RouteContract,
   given: unknown,
@@ -46,7 +55,7 @@ const suggestion = (path: string, known: readonly string[]): string => {
 const parse = (schema: z.ZodType | undefined, value: unknown, whole: string, errors: FieldError[]): unknown =>
   schema && readMembers(schema, value, { whole, errors });
 
-/** Refuses what only JavaScript reads as a number: `0x10`, `1e3`, ` 7`, nothing at all. */
+/** Refuses texts that only JavaScript reads as a number: `0x10`, `1e3`, ` 7`, the empty text. */
 const decimal = (parsed: unknown, given: unknown, errors: FieldError[]): unknown => {
   const texts = given as Record<string, unknown>;
   for (const [path, value] of Object.entries(parsed ?? {})) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { FieldError } from '../../schemas/http/problem.ts';
+import type { FieldError } from '../../../schemas/http/problem.ts';
 import { readMembers } from './read-members.ts';
 
 const errorsOf = (schema: z.ZodType, value: unknown): string[] => {

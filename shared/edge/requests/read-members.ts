@@ -1,9 +1,13 @@
 import type { z } from 'zod';
-import type { FieldError } from '../../schemas/http/problem.ts';
-import { plainText } from '../errors/plain-text.ts';
-import { safeParse } from '../primitives/safe-parse.ts';
+import type { FieldError } from '../../../schemas/http/problem.ts';
+import { plainText } from '../../errors/plain-text.ts';
+import { safeParse } from '../../primitives/text/safe-parse.ts';
 
-/** Parses what a client sent. @param whole what the value itself is called @returns `undefined` if there are errors */
+/**
+ * Parses a value from a client.
+ * @param whole what messages call the value itself
+ * @returns `undefined` if there are errors
+ */
 export const readMembers = <Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import type { Caller } from '../auth/caller.ts';
-import { unavailable } from '../errors/refusal.ts';
-import type { RateLimitStatus } from './rate-limits.ts';
-import type { RequestDeadline } from './request-deadline.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { Caller } from '../../auth/caller.ts';
+import { unavailable } from '../../errors/refusal.ts';
+import type { Position } from '../../event-store/event-store.ts';
+import type { RateLimitStatus } from '../limits/rate-limits.ts';
+import type { RequestDeadline } from '../server/request-deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,15 +15,19 @@ declare module 'fastify' {
     /** The limit that counted this request, for the answer's headers. */
     rateLimit: RateLimitStatus | undefined;
     deadline: RequestDeadline | undefined;
-    /** The connection is closed after the answer. */
+    /** Whether the connection is closed after the answer. */
     isLast: boolean;
-    /** Of a query that is answered by another status than its contract's. */
+    /** Set for a query whose answer has another status than its contract's. */
     answerStatus: number | undefined;
-    /** Of a command: its answer carries `x-position`. */
+    /** Headers that the handler of a query adds to its answer. */
+    answerHeaders: Record<string, string> | undefined;
+    /** Set for a query as of an earlier position, which its answer carries as `x-as-of`. */
+    shownAsOf: Position | undefined;
+    /** Set for a command: its answer carries `x-position`. */
     callerIsKnown: boolean;
-    /** Of a command with an `Idempotency-Key`: the same each time that it is carried out. */
+    /** Set for a command with an `Idempotency-Key`: the same id each time that it is carried out. */
     onceId: string | undefined;
-    /** Calls back when the answer was sent, or its connection is closed. */
+    /** Calls back once the answer was sent, or its connection is closed. */
     whenEnded: ((callback: () => void) => void) | undefined;
   }
 }
@@ -33,19 +38,23 @@ export interface RequestContext {
   /** The client's address, through trusted proxies. */
   ip: string;
   userAgent: string | undefined;
-  /** Of a command with an `Idempotency-Key`: an id that is the same each time that it is carried out. */
+  /** For a command with an `Idempotency-Key`: an id that is the same each time that it is carried out. */
   onceId: string | undefined;
   /** Returns a header that the contract does not name; `undefined` if it is absent or given several times. */
   header: (name: string) => string | undefined;
   /** Metadata to store with the events that this request causes. */
   metadata: EventMetadata;
-  /** Puts the state of a limit into the answer's headers, for a route that counts by itself. */
+  /** Adds the state of a limit to the answer's headers, for a route that counts by itself. */
   showRateLimit: (status: RateLimitStatus | undefined) => void;
-  /** For a command that finds out by itself who calls: from now on its answer carries `x-position`. */
+  /** For a command that identifies its caller itself: from now on its answer carries `x-position`. */
   callerIsKnown: () => void;
-  /** Answers a query by another status than its contract's. */
+  /** Answers a query with another status than its contract's. */
   answerBy: (status: number) => void;
-  /** Returns a signal that aborts when the answer was sent, or nobody waits for it any more. */
+  /** Adds headers to the answer of a query. */
+  setHeaders: (headers: Record<string, string>) => void;
+  /** Tells the client by `x-as-of` of which state the answer is, also where it is a refusal. */
+  showAsOf: (position: Position) => void;
+  /** Returns a signal that aborts once the answer was sent, or the client is gone. */
   ended: () => AbortSignal;
 }
 
@@ -74,10 +83,16 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   answerBy: (status) => {
     request.answerStatus = status;
   },
+  setHeaders: (headers) => {
+    request.answerHeaders = { ...request.answerHeaders, ...headers };
+  },
+  showAsOf: (position) => {
+    request.shownAsOf = position;
+  },
   ended: () => {
     const ending = new AbortController();
     request.whenEnded?.(() => {
-      ending.abort(unavailable('nobody waits for the answer any more', undefined));
+      ending.abort(unavailable('the client no longer waits for the answer', undefined));
     });
     return ending.signal;
   },
@@ -93,7 +108,7 @@ export const requestMetadata = (request: FastifyRequest): EventMetadata => {
   };
 };
 
-/** Returns it as version 00, the only one that is known here. Without a valid one the request is not traced. */
+/** Normalises the header to version 00, the only one known here. A request without a valid header is not traced. */
 const readTraceparent = (header: string | string[] | undefined): string | undefined => {
   const [, version, known, more] = TRACEPARENT.exec(String(header)) ?? [];
   return known === undefined || (version === '00' && more !== undefined) ? undefined : `00-${known}`;

@@ -1,10 +1,10 @@
 import type { onResponseHookHandler } from 'fastify';
 import type { Logger } from 'pino';
-import { LogThrottle } from '../primitives/log-throttle.ts';
+import { LogThrottle } from '../../primitives/log-throttle.ts';
 
 /**
- * Logs the route's pattern instead of the address: ids and queries may be personal data. What an address asks too often
- * is not logged one by one.
+ * Logs the route's pattern instead of the URL, because ids and queries may be personal data. Throttles the lines of an
+ * address that exceeds its limit.
  */
 export const accessLog = (logger: Logger): onResponseHookHandler => {
   const throttle = new LogThrottle();

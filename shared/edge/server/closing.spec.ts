@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '../testing/eventually.ts';
-import { startService } from './start-service.ts';
-import { rawConnection } from '../testing/raw-http.ts';
-import { startThings, ThingsModule } from '../testing/things-service.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { startService } from '../start-service.ts';
+import { rawConnection } from '../../testing/http/raw-http.ts';
+import { startThings, ThingsModule } from '../../testing/http/things-service.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
-/** Starts a service that is answering a command. */
+/** Starts a service that is busy answering a command. */
 const startBusy = async (delayMs: number) => {
   const things = await startThings({ environment: { RATE_LIMITS: 'off' } });
   const before = things.made();

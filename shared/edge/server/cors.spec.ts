@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { appsModel } from '../read-models/apps.ts';
-import { storedEvent } from '../testing/event-builder.ts';
-import { eventually } from '../testing/eventually.ts';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { projectInto } from '../testing/project.ts';
-import { startThings } from '../testing/things-service.ts';
+import { appsModel } from '../../read-models/account/apps.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
+import { projectInto } from '../../testing/project.ts';
+import { startThings } from '../../testing/http/things-service.ts';
 
 const EXPOSED = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After, Date';
 

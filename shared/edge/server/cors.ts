@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { originNotAllowed, type AppOrigins } from '../auth/app-origins.ts';
+import { originNotAllowed, type AppOrigins } from '../../auth/app-origins.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether pages of every origin may read its answers. */
+    /** Whether pages of every origin may read the answers. */
     isPublic?: boolean;
   }
 }
@@ -22,7 +22,8 @@ const allowedHeaders = [
 const exposedHeaders = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After, Date';
 
 /**
- * Lets browsers of allowed origins read answers, and of every origin what needs no token; answers preflights.
+ * Lets browsers read answers: pages of allowed origins, and pages of every origin on routes that need no token. Answers
+ * preflights.
  * @throws Refusal origin_not_allowed
  */
 export const answerCors = async (origins: AppOrigins, request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { startThings } from '../testing/things-service.ts';
+import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
+import { startThings } from '../../testing/http/things-service.ts';
 
 describe('a hostile body', () => {
   let things: Awaited<ReturnType<typeof startThings>>;

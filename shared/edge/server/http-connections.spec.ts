@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../testing/eventually.ts';
-import { problemOfAnswer } from '../testing/problem-of-answer.ts';
-import { rawConnection } from '../testing/raw-http.ts';
-import { letGo, startThings } from '../testing/things-service.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
+import { rawConnection } from '../../testing/http/raw-http.ts';
+import { letGo, startThings } from '../../testing/http/things-service.ts';
 
 const GET = 'GET /things/one HTTP/1.1\r\nhost: x\r\n\r\n';
 const OTHER_ADDRESS = '127.0.0.2';

@@ -1,25 +1,25 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { invalid, Refusal } from '../errors/refusal.ts';
-import { addressAsksTooOften, limitedAtATime } from './rate-limits.ts';
+import { invalid, Refusal } from '../../errors/refusal.ts';
+import { addressAsksTooOften, limitedAtATime } from '../limits/rate-limits.ts';
 
-/** Within this a client sends the headers of a request; and within this the whole request. */
+/** Timeouts for the headers of a request, and for the whole request. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the 60 s for which proxies usually keep a connection, so that they are the ones who close it. */
+/** Longer than the usual 60 s of proxies, so that the proxy closes an idle connection first. */
 const KEEP_ALIVE_MS = 72_000;
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000;
-/** A connection on which nothing moves is cut, also when the other side does not read what is sent. */
+/** A connection without traffic is cut, also if the client does not read what is sent. */
 const IDLE_TIMEOUT_MS = 30_000;
 const HEAD = 'HEAD ';
 
 interface Connection {
   address: string;
-  /** The answers under way, and what to call when each has ended. */
+  /** The answers in progress, with callbacks for the end of each. */
   underWay: Map<ServerResponse, (() => void)[]>;
-  /** The connection is closed after the answers under way. */
+  /** The connection is closed after the answers in progress. */
   isClosing: boolean;
-  /** Requests after that one, which are counted, and get no answer. */
+  /** Number of later requests, which are counted but not answered. */
   dropped: number;
 }
 
@@ -27,19 +27,19 @@ interface HttpConnectionsOptions {
   requestsMax: number;
   /** Of one address. */
   connectionsMax: number;
-  /** Whether its connections are of many callers. */
+  /** Whether the connections of an address belong to many callers. */
   isProxy: (address: string) => boolean;
-  /** Counts requests of an address. Returns whether they are too many. */
+  /** Counts requests of an address. Returns whether the limit is exceeded. */
   count: (address: string, requests: number) => Promise<boolean>;
-  /** Whether an address has already asked too often. */
+  /** Whether an address has already exceeded its limit. */
   isExceeded: (address: string) => Promise<boolean>;
-  /** Answers on a connection whose request is not read, and ends it. */
+  /** Answers on a connection whose request is not read, and ends the connection. */
   refuse: (socket: Socket, refusal: Refusal, isHead?: boolean) => void;
 }
 
 /**
- * Bounds what clients hold open. Node hands over every request of what it has read at once, each with its answer to keep
- * until those before it are read: more than a few on a connection are refused, and the connection is closed after that.
+ * Limits what clients keep open. Node passes on all requests that it has read at once, and buffers their answers until
+ * earlier ones are read. So more than a few requests on one connection are refused, and then the connection is closed.
  */
 export class HttpConnections {
   private readonly connections = new WeakMap<Socket, Connection>();
@@ -48,7 +48,7 @@ export class HttpConnections {
 
   constructor(private readonly options: HttpConnectionsOptions) {}
 
-  /** Makes the server whose connections these are. */
+  /** Makes the server whose connections are tracked. */
   serve(listener: RequestListener): Server {
     const options = {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -69,7 +69,7 @@ export class HttpConnections {
       this.refusals.set(request, new Refusal('validation_failed', detail, { errors: [{ path, message: detail }] }));
       receive(request, response);
     });
-    // A server without such listeners answers upgrades as requests.
+    // A server without upgrade listeners answers upgrades as requests.
     server.once('listening', () => {
       if (server.listenerCount('upgrade') === 0) return;
       server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => {
@@ -85,8 +85,8 @@ export class HttpConnections {
   }
 
   /**
-   * Refuses bytes that are no request, or one whose rest does not come. A request that was read before has its own answer,
-   * after which nothing may follow on the connection.
+   * Refuses bytes that are not a request, or a request that stays incomplete. A request that was read before gets its
+   * own answer, which must be the last on the connection.
    * @param bytes what was read last
    */
   refuseUnreadable(socket: Socket, refusal: Refusal, bytes: unknown): void {
@@ -102,7 +102,7 @@ export class HttpConnections {
     }
   }
 
-  /** Calls back when an answer was sent, or when its connection is closed. */
+  /** Calls back once an answer was sent, or its connection is closed. */
   whenEnded(response: ServerResponse, callback: () => void): void {
     const callbacks = this.connections.get(response.req.socket)?.underWay.get(response);
     if (callbacks) callbacks.push(callback);
@@ -146,7 +146,7 @@ export class HttpConnections {
       this.end(connection, response);
     });
     if (request.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length > 1) {
-      // RFC 9112, 3.2: a proxy in front may have routed by the other one.
+      // RFC 9112, 3.2: a proxy in front may have routed by the other header.
       connection.isClosing = true;
       this.refusals.set(request, invalid({ path: 'host', message: 'is there more than once' }));
     }
@@ -163,7 +163,7 @@ export class HttpConnections {
     for (const callback of callbacks ?? []) callback();
   }
 
-  /** What Node has read is counted when all of it was handed over. */
+  /** Counts after Node has passed on everything that it has read. */
   private drop(socket: Socket, connection: Connection): void {
     connection.dropped += 1;
     if (connection.dropped > 1) return;
@@ -175,7 +175,7 @@ export class HttpConnections {
     });
   }
 
-  /** Cuts an address that sends so many off: any connection of it may bring as many. */
+  /** Cuts the connections of an address that sends so many requests: each may bring as many again. */
   private async countDropped(socket: Socket, address: string, dropped: number): Promise<void> {
     if (!(await this.options.count(address, dropped))) return;
     socket.destroy();

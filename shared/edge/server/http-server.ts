@@ -1,19 +1,19 @@
 import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { requestHeaders } from '../../schemas/http/headers.ts';
-import { logRefusal } from '../errors/log-refusal.ts';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import type { Ids } from '../primitives/ids.ts';
-import type { Settings } from '../config/settings.ts';
+import { requestHeaders } from '../../../schemas/http/headers.ts';
+import { logRefusal } from '../../errors/log-refusal.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import type { Ids } from '../../primitives/ids.ts';
+import type { Settings } from '../../config/settings.ts';
 import { accessLog } from './access-log.ts';
 import { answerCors } from './cors.ts';
-import type { AppOrigins } from '../auth/app-origins.ts';
+import type { AppOrigins } from '../../auth/app-origins.ts';
 import { HttpConnections } from './http-connections.ts';
 import { acceptJsonOnly } from './json-body.ts';
-import type { PositionHeader } from './position-header.ts';
-import { refusalOf } from './problem-document.ts';
-import { sendProblem } from './problem.filter.ts';
+import type { PositionHeader } from '../answers/position-header.ts';
+import { refusalOf } from '../answers/problem-document.ts';
+import { sendProblem } from '../answers/problem.filter.ts';
 import { refuseOnSocket } from './refuse-on-socket.ts';
 import {
   addressAsksTooOften,
@@ -22,18 +22,18 @@ import {
   rateLimitHeaders,
   refuseExceeded,
   type RateLimits,
-} from './rate-limits.ts';
+} from '../limits/rate-limits.ts';
 import { RequestDeadline } from './request-deadline.ts';
 import { RequestsUnderWay } from './requests-under-way.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 
 const BODY_BYTES_MAX = 256 * 1_024;
-/** The longest part of a path is a canonical event signature, percent-encoded. */
+/** The longest path segment is a canonical event signature, percent-encoded. */
 const PATH_PART_CHARACTERS_MAX = 2_048;
-/** Takes the place of a path that is not percent-encoded UTF-8, which is then counted and refused as any other request. */
+/** Replaces a path that is not percent-encoded UTF-8, so that it is counted and refused like any other request. */
 const UNREADABLE = '/unreadable path';
 
-/** The only page is `/docs`, which has a style of its own, and loads and runs nothing. */
+/** The only page is `/docs`, which has its own style, and loads and runs nothing. */
 const securityHeaders = {
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -43,7 +43,7 @@ const securityHeaders = {
   'cache-control': 'no-store',
 };
 
-/** Counts the requests in flight, and tells whether the service still accepts requests. */
+/** Number of requests in flight, and whether the service is closing. */
 export interface Traffic {
   inFlight: number;
   closing: boolean;
@@ -57,6 +57,7 @@ interface HttpServerOptions {
   limits: RateLimits;
   positions: PositionHeader;
   traffic: Traffic;
+  answerWithinMs?: number;
 }
 
 /** Makes a Fastify server with the conventions of section 0 of the interface. Nest adds the routes. */
@@ -86,8 +87,18 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     },
   });
   acceptJsonOnly(server, BODY_BYTES_MAX);
-  for (const name of ['rawBody', 'caller', 'rateLimit', 'deadline', 'onceId', 'answerStatus', 'whenEnded'] as const)
-    server.decorateRequest(name, undefined);
+  const unset = [
+    'rawBody',
+    'caller',
+    'rateLimit',
+    'deadline',
+    'onceId',
+    'answerStatus',
+    'answerHeaders',
+    'shownAsOf',
+    'whenEnded',
+  ] as const;
+  for (const name of unset) server.decorateRequest(name, undefined);
   for (const name of ['isLast', 'callerIsKnown'] as const) server.decorateRequest(name, false);
   server.setErrorHandler((error, request, reply) => {
     sendProblem(logger, error, request, reply);
@@ -96,10 +107,10 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     const refusal =
       request.url === UNREADABLE
         ? new Refusal('validation_failed', 'the path is not percent-encoded UTF-8')
-        : new Refusal('route_not_found', 'nothing is at this path');
+        : new Refusal('route_not_found', 'there is no route at this path');
     sendProblem(logger, refusal, request, reply);
   });
-  answerInTime(server, connections, logger);
+  answerInTime(server, connections, options);
   admit(server, connections, options);
   finishAnswers(server, options);
   server.addHook('onResponse', accessLog(logger));
@@ -129,12 +140,21 @@ const boundConnections = ({ settings, limits, ids }: HttpServerOptions): HttpCon
     },
   });
 
-/** Refuses a request whose answer has not begun in time, whatever it waits for. What it does goes on. */
-const answerInTime = (server: FastifyInstance, connections: HttpConnections, logger: Logger): void => {
+/** Refuses a request whose answer has not started in time. Work in progress continues. */
+const answerInTime = (
+  server: FastifyInstance,
+  connections: HttpConnections,
+  { logger, answerWithinMs }: HttpServerOptions,
+): void => {
   server.addHook('onRequest', (request, reply, done) => {
     const deadline = new RequestDeadline(() => {
-      sendProblem(logger, unavailable('what the answer needs does not come in time', undefined), request, reply);
-    });
+      sendProblem(
+        logger,
+        unavailable('a dependency of this request did not answer in time', undefined),
+        request,
+        reply,
+      );
+    }, answerWithinMs);
     request.deadline = deadline;
     request.whenEnded = (callback) => {
       connections.whenEnded(reply.raw, callback);
@@ -154,7 +174,7 @@ const answerInTime = (server: FastifyInstance, connections: HttpConnections, log
   });
 };
 
-/** Counts every request by address before anything is read, whatever it asks for, and answers what browsers ask first. */
+/** Counts every request by address before anything is read, and handles CORS. */
 const admit = (
   server: FastifyInstance,
   connections: HttpConnections,
@@ -164,7 +184,7 @@ const admit = (
   server.addHook('onRequest', async (request, reply) => {
     setHeaders(settings, request, reply);
     traffic.inFlight += 1;
-    // Also when the caller disconnects, of which Fastify does not notify us.
+    // Also called when the client disconnects, of which Fastify does not notify us.
     connections.whenEnded(reply.raw, () => {
       traffic.inFlight -= 1;
     });
@@ -176,7 +196,7 @@ const admit = (
     refuseExceeded(request.rateLimit);
     if (refusal) throw refusal;
     connections.whenEnded(reply.raw, underWay.begin(address));
-    // Without limits an address may ask more often than once in a tick.
+    // With limits off, an address is not restricted to one request per tick.
     if (request.rateLimit) await underWay.waitForTick(address);
     await answerCors(origins, request, reply);
   });
@@ -188,7 +208,10 @@ const admit = (
   });
 };
 
-/** Sends the headers of a streamed answer before its first chunk, where that takes long. Until then a failure is a problem. */
+/**
+ * Sends the headers of a streamed answer before its first chunk, if that takes long. A failure before that is answered
+ * with a problem document.
+ */
 const beginInTime = (stream: Readable, request: FastifyRequest, reply: FastifyReply, logger: Logger): void => {
   request.deadline?.instead(() => {
     reply.raw.flushHeaders();
@@ -198,15 +221,17 @@ const beginInTime = (stream: Readable, request: FastifyRequest, reply: FastifyRe
   });
 };
 
-/** Sets the headers that depend on what became of the request. */
+/** Sets the headers that depend on the outcome of the request. */
 const finishAnswers = (server: FastifyInstance, { positions, traffic, logger }: HttpServerOptions): void => {
   server.addHook('onSend', (request, reply, payload, done) => {
     if (payload instanceof Readable) beginInTime(payload, request, reply, logger);
     else request.deadline?.end();
-    // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer. Node does not
-    // tell how long a connection is kept where that header was removed, so that it stays if nothing has set it.
+    // Fastify closes the connection after a refused body, and a client that is still sending would lose the answer.
+    // Remove the header only if Fastify has set it: without a header, Node does not say how long the connection is
+    // kept.
     if (reply.hasHeader('connection') && !traffic.closing && !request.isLast) reply.removeHeader('connection');
     if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));
+    if (request.shownAsOf !== undefined) reply.header('x-as-of', String(request.shownAsOf));
     if (!request.callerIsKnown || reply.statusCode >= 500) {
       done(null, payload);
       return;

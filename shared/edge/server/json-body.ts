@@ -1,18 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Refusal } from '../errors/refusal.ts';
-import { isParsable } from '../primitives/json-shape.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { isParsable } from '../../primitives/text/json-shape.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of a route that takes the body as bytes. */
+    /** Larger limit of a route that takes the body as bytes. */
     bodyBytesMax?: number;
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Accepts only JSON in UTF-8, or nothing, keeps the bytes in `rawBody`, and ignores members that could change a prototype. */
+/**
+ * Accepts only JSON in UTF-8, or nothing. Keeps the bytes in `rawBody`, and ignores members that could change a
+ * prototype.
+ */
 export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void => {
   const parse = server.getDefaultJsonParser('remove', 'remove');
   server.removeAllContentTypeParsers();
@@ -20,7 +23,7 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
     const { bodyBytesMax } = request.routeOptions.config;
     request.rawBody = await readWhole(payload, bodyBytesMax ?? bytesMax);
     if (bodyBytesMax !== undefined) return request.rawBody;
-    // Many clients name the type with every request, also where a route takes no body.
+    // Many clients send the content type with every request, even if a route takes no body.
     if (request.rawBody.length === 0) return undefined;
     const text = decode(request.rawBody);
     if (text === undefined) throw new Refusal('malformed_json', 'the body is not valid UTF-8');
@@ -34,7 +37,7 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
   });
 };
 
-/** Refuses a body that is too large at once. Node reads and discards the rest. */
+/** Refuses a body immediately when it is too large. Node reads and discards the rest. */
 const readWhole = (payload: IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];

@@ -1,9 +1,9 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal } from '../../errors/refusal.ts';
 
 /**
- * Answers 405 with `Allow` when a path exists and the method does not.
+ * Answers 405 with `Allow` if a path exists and the method does not.
  * @returns a function to call after all routes are registered
  */
 export const refuseOtherMethods = (server: FastifyInstance): (() => void) => {
@@ -26,7 +26,7 @@ export const refuseOtherMethods = (server: FastifyInstance): (() => void) => {
         url,
         onRequest: (_request, reply, done) => {
           reply.header('allow', allow);
-          done(new Refusal('http_method_not_allowed', `here: ${allow}`));
+          done(new Refusal('http_method_not_allowed', `this path allows: ${allow}`));
         },
         handler: () => undefined,
       });

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Refusal } from '../errors/refusal.ts';
-import { problemHeaders, problemOf } from './problem-document.ts';
+import type { Refusal } from '../../errors/refusal.ts';
+import { problemHeaders, problemOf } from '../answers/problem-document.ts';
 
 /**
- * Answers where no request was read, so there is nothing to reply to, and ends the connection.
- * @param isHead whether what was not read is a HEAD request, whose answer has no body
+ * Answers a request that could not be read, directly on the socket, and ends the connection.
+ * @param isHead whether that is a HEAD request, whose answer has no body
  */
 export const refuseOnSocket = (socket: Socket, refusal: Refusal, requestId: string, isHead = false): void => {
   if (!socket.writable) return;

@@ -1,25 +1,27 @@
-/** An answer begins within 5 s, of which the way to the client takes some. */
-const ANSWER_WITHIN_MS = 4_500;
+/** An answer must start within 5 s; the way to the client takes part of that. */
+export const ANSWER_WITHIN_MS = 4_500;
 
-/** The time that a request has for its answer to begin. It does not pass while the client sends the body. */
+/** The time until a request's answer must start. Stops while the client sends the body. */
 export class RequestDeadline {
   private timer: NodeJS.Timeout | undefined;
   private resumedAt = 0;
-  private leftMs = ANSWER_WITHIN_MS;
 
-  /** @param onPassed called once, unless the answer begins before */
-  constructor(private onPassed: () => void) {
+  /** @param onPassed called once, unless the answer starts before */
+  constructor(
+    private onPassed: () => void,
+    private leftMs = ANSWER_WITHIN_MS,
+  ) {
     this.resume();
   }
 
-  /** Gives a request that is known to take longer more time than the others have. */
+  /** Gives a request that is known to take longer more time than others. */
   extend(moreMs: number): void {
     this.pause();
     this.leftMs += moreMs;
     this.resume();
   }
 
-  /** Of an answer whose text comes as it is found: what is done instead when its first chunk does not come in time. */
+  /** For a streamed answer: replaces what is done when its first chunk does not arrive in time. */
   instead(onPassed: () => void): void {
     this.onPassed = onPassed;
   }
@@ -36,7 +38,7 @@ export class RequestDeadline {
     }, this.leftMs);
   }
 
-  /** The answer begins. */
+  /** To be called when the answer starts. */
   end(): void {
     clearTimeout(this.timer);
   }

@@ -1,7 +1,10 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { limitedAtATime } from './rate-limits.ts';
+import { limitedAtATime } from '../limits/rate-limits.ts';
 
-/** What one address may leave unread of its answers, before it can ask for more: some 40 of the longest. */
+/**
+ * Maximum unread bytes of the answers to one address, before it may send further requests: some 40 of the longest
+ * answers.
+ */
 const UNREAD_BYTES_MAX = 32 * 1_024 * 1_024;
 
 interface UnderWay {
@@ -9,14 +12,14 @@ interface UnderWay {
   unreadBytes: number;
 }
 
-/** The requests under way, by address. */
+/** The requests in progress, by address. */
 export class RequestsUnderWay {
   private readonly byAddress = new Map<string, UnderWay>();
   private readonly ticks = new Map<string, Promise<void>>();
 
   constructor(private readonly max: number) {}
 
-  /** Returns what to call when the request has ended. @throws Refusal rate_limited */
+  /** Returns a function to call when the request has ended. @throws Refusal rate_limited */
   begin(address: string): () => void {
     const underWay = this.byAddress.get(address) ?? { requests: 0, unreadBytes: 0 };
     if (underWay.requests >= this.max) throw limitedAtATime(`${String(this.max)} requests of one address`);
@@ -29,8 +32,8 @@ export class RequestsUnderWay {
   }
 
   /**
-   * Lets one request of an address go on in each tick of the event loop: many long ones leave others room in between.
-   * @throws Refusal rate_limited when it has read too little of what it asked for before
+   * Admits one request per address and tick, so that other addresses get their turn between many long requests.
+   * @throws Refusal rate_limited if the address has read too little of earlier answers
    */
   async waitForTick(address: string): Promise<void> {
     const before = this.ticks.get(address);
@@ -44,7 +47,7 @@ export class RequestsUnderWay {
     if (unreadBytes > UNREAD_BYTES_MAX) throw limitedAtATime('32 MiB of answers that are not read');
   }
 
-  /** Counts an answer of a request that is under way. Returns what to call when it was read. */
+  /** Counts an answer as unread. Returns a function to call once it was read. */
   answered(address: string, bytes: number): () => void {
     const underWay = this.byAddress.get(address) ?? { requests: 0, unreadBytes: 0 };
     underWay.unreadBytes += bytes;

@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../../config/settings.ts';
 
-/** Returns whether connections from an address are those of a proxy, and so of many callers. */
+/** Returns a test whether an address is a proxy, whose connections belong to many callers. */
 export const trustedProxies = ({
   TRUSTED_PROXIES,
 }: Pick<Settings, 'TRUSTED_PROXIES'>): ((address: string) => boolean) => {

@@ -1,9 +1,9 @@
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import { batchesOf, compress, decompress } from '../primitives/stored-batches.ts';
-import type { EventToAppend, StoredEvent } from './event-store.ts';
-import { LazyStoredEvent } from './stored-event.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { batchesOf, compress, decompress } from '../../primitives/sqlite/stored-batches.ts';
+import type { EventToAppend, StoredEvent } from '../event-store.ts';
+import { LazyStoredEvent } from '../stored-event.ts';
 
-/** Fewer events are stored each by itself. */
+/** Shorter runs are stored as one row per event. */
 const EVENTS_MIN = 8;
 
 /** An event as text. */
@@ -13,7 +13,10 @@ export interface EventText {
   metadataText: string;
 }
 
-/** The first line of a batch, of its events in their order; `metadata` has each that there is once, and `which` says whose. */
+/**
+ * The first line of a batch. The lists are in the order of the events, except `metadata`: it has each distinct text
+ * once, and `which` has the index of each event's text.
+ */
 interface Head {
   ids: string[];
   versions: number[];
@@ -22,7 +25,7 @@ interface Head {
   which: number[];
 }
 
-/** Yields events of one type that follow each other, no more than one batch has. */
+/** Yields consecutive events of one type, at most a batch of them. */
 export const runsOf = (events: readonly EventToAppend[]): Generator<EventText[]> =>
   batchesOf(asTexts(events), {
     charactersOf: ({ dataText }) => dataText.length,
@@ -43,7 +46,10 @@ function* asTexts(events: readonly EventToAppend[]): Generator<EventText> {
 
 export const isBatch = (run: readonly EventText[]): boolean => run.length >= EVENTS_MIN;
 
-/** Events that are stored together have much in common. JSON has no line breaks, so each event's data is a line. */
+/**
+ * Encodes events as one text, because events of one append have much in common. JSON has no line breaks, so each
+ * event's data is a line.
+ */
 export const encodeEvents = (run: readonly EventText[]): Uint8Array => {
   const metadata = [...new Set(run.map(({ metadataText }) => metadataText))];
   const head: Head = {
@@ -56,19 +62,21 @@ export const encodeEvents = (run: readonly EventText[]): Uint8Array => {
   return compress([JSON.stringify(head), ...run.map(({ dataText }) => dataText)].join('\n'));
 };
 
-/** @param last where the last of them is */
+/** @param last stream, type, revision and position of the last event */
 export const decodeEvents = (
   stored: Uint8Array,
   last: Pick<StoredEvent, 'position' | 'stream' | 'revision' | 'type'>,
 ): StoredEvent[] => {
   const [first = '', ...dataTexts] = decompress(stored).toString().split('\n');
   const { ids, versions, times, metadata: metadataTexts, which } = JSON.parse(first) as Head;
-  const metadata = metadataTexts.map((text) => JSON.parse(text) as EventMetadata);
+  // Events that share a text share the object.
+  const parsed: EventMetadata[] = [];
+  const metadataOf = (text: number) => (parsed[text] ??= JSON.parse(metadataTexts[text] ?? '') as EventMetadata);
   return dataTexts.map((dataText, at) => {
     const before = dataTexts.length - 1 - at;
     const [position, revision] = [last.position - before, last.revision - before];
     const [id = '', version = 0, time = 0] = [ids[at], versions[at], times[at]];
-    const ofEvent = metadata[which[at] ?? 0] ?? '';
+    const ofEvent = () => metadataOf(which[at] ?? 0);
     return new LazyStoredEvent(position, last.stream, revision, id, last.type, version, time, dataText, ofEvent);
   });
 };

@@ -1,24 +1,24 @@
 import type { StatementSync } from 'node:sqlite';
-import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
-import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { rowCrc } from '../../primitives/sqlite/damage/row-crc.sqlite.ts';
+import type { SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
 import { decodeEvents, encodeEvents, isBatch, runsOf, type EventText } from './event-batch.ts';
-import type { Appended, EventToAppend, StoredEvent } from './event-store.ts';
-import { LazyStoredEvent } from './stored-event.ts';
+import type { Appended, EventToAppend, StoredEvent } from '../event-store.ts';
+import { LazyStoredEvent } from '../stored-event.ts';
 
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata, batch, crc';
 /** Of a batch, its last event, without data and metadata, and all of them. */
-type Row = [number, string, number, string, string, number, number, string, string, Uint8Array | null, number | null];
+type Row = [number, string, number, string, string, number, number, string, string, Uint8Array | null, number];
 
 interface Written {
   stream: string;
-  /** The revision before the first of them. */
+  /** The revision before the first of the events. */
   after: number;
   events: readonly EventToAppend[];
-  /** Whether many may be a row together: none of them is ever forgotten. */
+  /** Whether several events may share a row: only in a stream from which nothing is ever deleted. */
   mayBatch: boolean;
 }
 
-/** Writes events as rows of the table `events`. */
+/** Writes events to the table `events`, and reads them from its rows. */
 export class EventRows {
   private readonly insert: StatementSync;
   private readonly insertBatch: StatementSync;
@@ -38,7 +38,7 @@ export class EventRows {
     );
   }
 
-  /** @param each is told the position of each that is a row by itself */
+  /** @param each is called with the position of each event that has a row of its own */
   write({ stream, after, events, mayBatch }: Written, each: (position: number) => void): Appended {
     let revision = after;
     const before = this.newest();
@@ -73,7 +73,10 @@ export class EventRows {
     return position;
   }
 
-  /** Returns the events of a row, in their order. @throws Refusal dependency_unavailable if it is not as it was written */
+  /**
+   * Returns the events of a row, in their order.
+   * @throws Refusal dependency_unavailable if the row is not as it was written
+   */
   readonly toEvents = (row: unknown): StoredEvent[] => {
     const [position, stream, revision, id, type, version, time, dataText, metadataText, batch, crc] = row as Row;
     const head = [position, stream, revision, id, type, version, time];

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { reportDamage } from '../primitives/damage/damaged-files.ts';
-import { anEvent } from '../testing/event-builder.ts';
-import { eventually } from '../testing/eventually.ts';
-import { TestClock } from '../testing/test-foundation.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { eventStoreContract } from './event-store.contract.ts';
+import { reportDamage } from '../../primitives/sqlite/damage/damaged-files.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { TestClock } from '../../testing/test-foundation.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { eventStoreContract } from '../event-store.contract.ts';
 import { SqliteEventStore } from './event-store.sqlite.ts';
 
 const folder = temporaryFolder();
@@ -49,31 +49,6 @@ describe('event store on SQLite, beside other connections', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
     expect((await writers[0]?.readAll(0, undefined, 1_000))?.events).toHaveLength(100);
     await Promise.all(writers.map((writer) => writer.close()));
-  });
-
-  it('opens a file from before many events were a row together', async () => {
-    const file = aFile();
-    const former = new DatabaseSync(file);
-    former.exec(`
-      CREATE TABLE events (
-        position INTEGER PRIMARY KEY, stream TEXT NOT NULL, revision INTEGER NOT NULL, id TEXT NOT NULL,
-        type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
-      ) STRICT;
-      CREATE UNIQUE INDEX events_by_stream ON events (stream, revision);
-      INSERT INTO events VALUES (7, 'test-former', 0, 'id-0', 'Former', 1, 5, '{"at":0}', '{"correlationId":"c"}');
-    `);
-    former.close();
-    const store = new SqliteEventStore(file);
-    const { position } = await store.append(
-      'test-former',
-      0,
-      Array.from({ length: 20 }, () => anEvent()),
-    );
-    expect(position).toBe(27);
-    const read = await store.read('test-former');
-    expect(read[0]).toMatchObject({ id: 'id-0', type: 'Former', position: 7, data: { at: 0 } });
-    expect(read.map((event) => event.position)).toEqual([7, ...Array.from({ length: 20 }, (_, at) => 8 + at)]);
-    await store.close();
   });
 
   it('forgets each event of a stream that keeps the newest, also of many that were appended together', async () => {

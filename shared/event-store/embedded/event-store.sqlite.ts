@@ -1,8 +1,8 @@
 import type { StatementSync } from 'node:sqlite';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import { systemClock, type Clock } from '../primitives/clock.ts';
-import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
-import { BatchSize } from './batch-size.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import { systemClock, type Clock } from '../../primitives/clock.ts';
+import { LIMIT, SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
+import { BatchSize } from '../batch-size.ts';
 import { EVENT_COLUMNS, EventRows } from './event-rows.sqlite.ts';
 import {
   WrongExpectedRevision,
@@ -15,16 +15,16 @@ import {
   type ReadStreamOptions,
   type Retention,
   type StoredEvent,
-} from './event-store.ts';
+} from '../event-store.ts';
 import { ForgottenEvents } from './forgotten-events.sqlite.ts';
-import { isPermanent, placeOf } from './permanent-streams.ts';
+import { isPermanent, placeOf } from '../permanent-streams.ts';
 import { StreamReads } from './stream-reads.sqlite.ts';
-import { subscribeByReading } from './subscription.ts';
+import { subscribeByReading } from '../subscription.ts';
 
-/** The most events in one commit. Further appends wait for the next one. */
+/** Maximum events in one commit. Further appends wait for the next commit. */
 const GROUP_EVENTS_MAX = 4_000;
 const ROWS_PER_READ = 64;
-/** How many events are looked at for one that is never forgotten. */
+/** How many of the newest events are searched for one of a permanent stream. */
 const PLACES_LOOKED_AT = 200;
 
 interface PendingAppend {
@@ -37,8 +37,8 @@ interface PendingAppend {
 }
 
 /**
- * The embedded event store: one SQLite file. Appends of one tick of the event loop share a commit (group commit), and
- * reads of one a snapshot. Many events of one append are a row together, where none of them is ever forgotten.
+ * The embedded event store: one SQLite file. Appends of one tick share a commit (group commit), and reads of one tick
+ * share a snapshot. Many events of one append share a row, if nothing is ever deleted from their stream.
  */
 export class SqliteEventStore implements EventStore {
   private readonly database: SqliteDatabase;
@@ -64,13 +64,11 @@ export class SqliteEventStore implements EventStore {
       this.database.exec(`
       CREATE TABLE IF NOT EXISTS events (
         position INTEGER PRIMARY KEY, stream TEXT NOT NULL, revision INTEGER NOT NULL, id TEXT NOT NULL,
-        type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
+        type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL,
+        batch BLOB, crc INTEGER NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
     `);
-      // Each event was once a row, and rows had no CRC.
-      this.database.addColumn('events', 'batch', 'BLOB');
-      this.database.addColumn('events', 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     this.written = new EventRows(this.database, () => this.newest());
@@ -144,7 +142,7 @@ export class SqliteEventStore implements EventStore {
     return Promise.resolve();
   }
 
-  /** Reads a few rows at a time, because only what was read tells its size. */
+  /** Reads a few rows at a time, because the size of rows is known only once they are read. */
   private readSome(after: number, filter: EventFilter | undefined, limit: number): Omit<EventBatch, 'position'> {
     const statement = this.readAllStatement(filter);
     const types = filter?.types ?? [];
@@ -170,7 +168,7 @@ export class SqliteEventStore implements EventStore {
     return { events, caughtUp: false };
   }
 
-  /** Mostly the newest event is one that is never forgotten. */
+  /** Tries the newest event first: it is usually of a permanent stream. */
   private permanentUpTo(position: number): EventPlace | undefined {
     for (const count of [1, PLACES_LOOKED_AT]) {
       const places = this.places.all(position, count) as unknown as [string, string, number, number][];

@@ -1,14 +1,14 @@
 import type { StatementSync } from 'node:sqlite';
-import type { Clock } from '../primitives/clock.ts';
-import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
-import { LIMIT, type SqliteDatabase } from '../primitives/database.sqlite.ts';
+import type { Clock } from '../../primitives/clock.ts';
+import { rowCrc } from '../../primitives/sqlite/damage/row-crc.sqlite.ts';
+import { LIMIT, type SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
 
-/** How often events that are kept for a time are looked for, and how many are deleted in one go. */
+/** Poll interval for expired events, the interval while more are due, and the number deleted in one transaction. */
 const FORGET_EVERY_MS = 1_000;
 const FORGET_AGAIN_MS = 50;
 const FORGET_EVENTS_MAX = 500;
 
-/** The events of an embedded event store that are kept for a time, and deleted after it. */
+/** Deletes events of an embedded event store once their retention time is over. */
 export class ForgottenEvents {
   private readonly insert: StatementSync;
   private readonly due: StatementSync;
@@ -17,7 +17,9 @@ export class ForgottenEvents {
   private timer: NodeJS.Timeout;
   private isClosed = false;
 
-  /** @param store `newest` returns the position of the newest event; `onForgotten` is called when events were deleted */
+  /**
+   * @param store `newest` returns the position of the newest event; `onForgotten` is called after events were deleted
+   */
   constructor(
     private readonly database: SqliteDatabase,
     private readonly clock: Clock,
@@ -26,11 +28,9 @@ export class ForgottenEvents {
     database.setUp(() => {
       database.exec(`
       CREATE TABLE IF NOT EXISTS forgotten_events (
-        at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (at, position)
+        at INTEGER NOT NULL, position INTEGER NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (at, position)
       ) STRICT, WITHOUT ROWID;
     `);
-      // Rows had no CRC once.
-      database.addColumn('forgotten_events', 'crc', 'INTEGER');
     });
     this.insert = database.prepare('INSERT INTO forgotten_events (at, position, crc) VALUES (?, ?, ?)');
     this.due = database.prepare(
@@ -41,7 +41,7 @@ export class ForgottenEvents {
     this.timer = this.forgetIn(FORGET_EVERY_MS);
   }
 
-  /** Within the transaction that stores the event. @param at Unix ms from which on it is deleted */
+  /** Runs within the transaction that stores the event. @param at Unix ms from which on the event is deleted */
   add(at: number, position: number): void {
     this.insert.run(at, position, rowCrc([at, position]));
   }
@@ -60,14 +60,14 @@ export class ForgottenEvents {
     }, ms).unref();
   }
 
-  /** The newest event of the store stays until there is a newer one: its position must not be given again. */
+  /** Keeps the newest event of the store until there is a newer one, so that its position is not assigned again. */
   private async forgetDue(): Promise<number> {
     try {
       const due = this.due.all(this.clock.now(), this.store.newest(), FORGET_EVENTS_MAX);
       if (due.length === 0) return 0;
       await this.database.transaction(() => {
         for (const { at = null, position = null, crc } of due) {
-          // Else it could be another event that is deleted.
+          // A changed row could name another event, which would be deleted instead.
           this.database.requireRow(
             [at, position],
             crc,
@@ -80,7 +80,8 @@ export class ForgottenEvents {
       });
       return due.length;
     } catch {
-      // The file is locked, or the disk is full, which appends report; or it is damaged, which is said. It is tried again.
+      // The file is locked or the disk is full, which appends report, or the file is damaged, which `requireRow`
+      // reports. The next poll tries again.
       return 0;
     }
   }

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { anEvent } from '../testing/event-builder.ts';
-import { eventually } from '../testing/eventually.ts';
-import { SeededRandom } from '../testing/seeded-random.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { TestClock } from '../testing/test-foundation.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { SeededRandom } from '../../testing/simulation/seeded-random.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { TestClock } from '../../testing/test-foundation.ts';
 import { SqliteEventStore } from './event-store.sqlite.ts';
 
 const folder = temporaryFolder();
@@ -21,7 +21,7 @@ describe('a stream that is read on from its newest event', () => {
     store = new SqliteEventStore(file, clock);
   });
 
-  /** Reads twice, so that the second answer is the one that is kept. */
+  /** Reads twice, so that the second answer comes from the cache. */
   const readFrom = async (from: number, limit = 200) => {
     const first = await store.read(STREAM, { from, limit });
     expect(await store.read(STREAM, { from, limit })).toEqual(first);

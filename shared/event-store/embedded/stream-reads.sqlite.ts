@@ -1,12 +1,12 @@
 import type { StatementSync } from 'node:sqlite';
-import { LIMIT, type SqliteDatabase } from '../primitives/database.sqlite.ts';
-import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
+import { LIMIT, type SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
+import { GroupedReads } from '../../primitives/sqlite/grouped-reads.sqlite.ts';
 import { EVENT_COLUMNS, type EventRows } from './event-rows.sqlite.ts';
-import type { Appended, EventToAppend, ReadStreamOptions, StoredEvent } from './event-store.ts';
+import type { Appended, EventToAppend, ReadStreamOptions, StoredEvent } from '../event-store.ts';
 import { NewestEvents } from './newest-events.sqlite.ts';
-import { isPermanent } from './permanent-streams.ts';
+import { isPermanent } from '../permanent-streams.ts';
 
-/** Reads of single streams. Those of one tick of the event loop share a snapshot. */
+/** Reads of single streams. Those of one tick share a snapshot. */
 export class StreamReads {
   private readonly forwards: StatementSync;
   private readonly backwards: StatementSync;
@@ -47,7 +47,8 @@ export class StreamReads {
     const statement = isForwards ? this.forwards : this.backwards;
     await this.grouped.rows(statement, [stream, first, limit], (rows) => {
       let count = 0;
-      // The text of an event out of many holds on to that of all of them.
+      // Whether the last event came out of a batch. The text of such an event keeps the text of its whole batch in
+      // memory.
       let isBatch = false;
       for (const row of rows) {
         const inRow = this.written.toEvents(row);
@@ -65,7 +66,10 @@ export class StreamReads {
     return events.slice(0, wanted);
   }
 
-  /** Returns where these events were appended before, if they are the next ones of the stream. Within a transaction. */
+  /**
+   * Finds a repeated append: returns where these events were stored, if they are the next events of the stream after
+   * `after`. Runs within a transaction.
+   */
   findRepeat(stream: string, after: number, events: readonly EventToAppend[]): Appended | undefined {
     const rows = this.forwards.all(stream, after + 1, events.length);
     const stored = rows
@@ -77,12 +81,12 @@ export class StreamReads {
     return isRepeat && last ? { revision: last.revision, position: last.position } : undefined;
   }
 
-  /** A stream is being changed. Within the transaction that does so. */
+  /** The stream is about to change. To be called within the transaction that changes it. */
   changed(stream: string): void {
     this.newestEvents.forget(stream);
   }
 
-  /** Any stream may be changed. Within the transaction that does so. */
+  /** Any stream may change. To be called within the transaction that changes them. */
   changedAll(): void {
     this.newestEvents.forgetAll();
   }

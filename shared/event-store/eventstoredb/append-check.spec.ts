@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../schemas/json.ts';
-import { anEvent } from '../testing/event-builder.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { anEvent } from '../../testing/event-builder.ts';
 import { checkAppend } from './append-check.ts';
 
 const circle: JsonObject = {};

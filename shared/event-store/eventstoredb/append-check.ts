@@ -1,10 +1,10 @@
-import type { EventToAppend } from './event-store.ts';
+import type { EventToAppend } from '../event-store.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Refuses input that the EventStoreDB client cannot handle: it throws uncatchably for an id that is not a UUID or an
- * empty type, and never answers an append that contains a `bigint`.
+ * Refuses input that the EventStoreDB client cannot handle. The client throws uncatchably for an id that is not a UUID
+ * or an empty type, and never answers an append that contains a `bigint`.
  * @throws TypeError, because such an append is a programming error
  */
 export const checkAppend = (stream: string, events: readonly EventToAppend[]): void => {

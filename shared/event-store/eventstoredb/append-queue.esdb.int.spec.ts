@@ -5,17 +5,17 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { anEvent } from '../testing/event-builder.ts';
+import { anEvent } from '../../testing/event-builder.ts';
 import {
   EventStoreServer,
   type EventStoreServerOptions,
-} from '../testing/event-store-server/event-store-server.esdb.ts';
-import { testCertificate } from '../testing/event-store-server/test-certificate.ts';
-import { eventually } from '../testing/eventually.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+} from '../../testing/event-store-server/event-store-server.esdb.ts';
+import { testCertificate } from '../../testing/event-store-server/test-certificate.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
-import { OutcomeUnknown } from './event-store.ts';
-import { appendConfirmed } from './transact.ts';
+import { OutcomeUnknown } from '../event-store.ts';
+import { appendConfirmed } from '../transactions/transact.ts';
 
 type Direction = 'to the server' | 'to the client';
 

@@ -5,30 +5,31 @@ import {
   type EventData,
   type EventStoreDBClient,
 } from '@eventstore/db-client';
-import { Refusal, unavailable } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { closeClient } from './close-client.esdb.ts';
 import { describe, isAnswer, isRecoverable } from './client-errors.esdb.ts';
-import { NO_STREAM } from './event-store.ts';
-import { withinDeadline } from '../primitives/within-deadline.ts';
+import { NO_STREAM } from '../event-store.ts';
+import { withinDeadline } from '../../primitives/waiting/within-deadline.ts';
 
 /**
- * The most appends that may be sent and unanswered. The client writes all appends to one call. From the sixteenth that
- * the connection has not accepted it queues them, and rejects those in its queue uncatchably, which ends the process.
+ * Maximum appends sent and unanswered. The client writes all appends to one call. From the sixteenth that the
+ * connection has not accepted, the client queues them and rejects its queue uncatchably, which ends the process.
  */
 const OUTSTANDING_MAX = 15;
 /** Bounds the time in the queue, and again the time until the answer. */
 const DEADLINE_MS = 5_000;
-/**
- * The client detects a dead connection within 20 s, so an append without an answer after this time will never have one.
- */
+/** The client detects a dead connection within 20 s, so an append without an answer after this time never gets one. */
 const LOST_MS = 30_000;
 /** Ending calls needs no answer from the server. */
 const DISPOSE_MS = 1_000;
 /** Every append is sent as one message, however large: the server decides what is too large. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Sent to the server, which refuses an append after it by its own clock. Generous, because that clock may be ahead. */
+/**
+ * Sent to the server, which compares it with its own clock and refuses later appends. Generous, because that clock may
+ * be ahead.
+ */
 const SERVER_DEADLINE_MS = 24 * 60 * 60 * 1_000;
 
 interface AppendConnection {
@@ -37,9 +38,9 @@ interface AppendConnection {
 }
 
 /**
- * Sends all appends of a process. The client keeps them in one map for all its instances: an error of one call rejects
- * the appends of all calls, and an answer to one of those then throws uncatchably. So there is only one call at a time.
- * It belongs to a client that does nothing else, and it is ended before a new client replaces that one.
+ * Sends all appends of a process, over one call at a time. The client keeps appends in one map for all its instances:
+ * an error of one call rejects the appends of all calls, and a later answer to such an append throws uncatchably. The
+ * call belongs to a client of its own, and is ended before a new client replaces that one.
  */
 export class AppendQueue {
   private connection: AppendConnection;
@@ -59,7 +60,7 @@ export class AppendQueue {
     this.connection = { client: connect(), outstanding: 0 };
   }
 
-  /** Sends appends in the order of the calls. @throws Refusal when it was not sent, else the client's error */
+  /** Sends appends in the order of the calls. @throws Refusal if the append was not sent, else the client's error */
   async append(stream: string, expectedRevision: number, events: readonly EventData[]): Promise<AppendResult> {
     if (this.isClosed) throw new Refusal('shutting_down', 'the event store is closed');
     const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
@@ -126,8 +127,7 @@ export class AppendQueue {
   }
 
   /**
-   * After an error nothing is sent until the client has dropped the failed call. A client that cannot do so is
-   * replaced.
+   * After an error, sends nothing until the client has dropped the failed call. Replaces a client that cannot do so.
    */
   private recover(needsNewClient: boolean, error: unknown): void {
     this.needsNewClient ||= needsNewClient;

@@ -1,12 +1,12 @@
 import type { StreamingRead } from '@eventstore/db-client';
-import { DeadlineExceeded } from '../primitives/within-deadline.ts';
+import { DeadlineExceeded } from '../../primitives/waiting/within-deadline.ts';
 
-/** A read may take long. It is given up when no event arrived for this time. */
+/** A read may take long. It is given up after this time without an event. */
 const IDLE_MS = 5_000;
 
 /**
- * Reads to the end, or until `take` returns `false`. The client has no deadline of its own for reads, and keeps its
- * call open until it is cancelled.
+ * Reads to the end, or until `take` returns `false`. The client has no deadline for reads, and keeps a call open until
+ * it is cancelled.
  */
 export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: Item) => boolean): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
@@ -14,7 +14,7 @@ export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: 
     reject(new DeadlineExceeded(`a read had no answer within ${String(IDLE_MS)} ms`));
   }, IDLE_MS);
   let wantsMore = true;
-  // Stays after the read: an error without a listener would end the process.
+  // Stays attached after the read: an error without a listener would end the process.
   read.on('error', reject);
   read.on('end', () => {
     resolve(undefined);

@@ -1,6 +1,6 @@
 import { ErrorType, isCommandError, type CommandError } from '@eventstore/db-client';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import { NO_STREAM, OutcomeUnknown, WrongExpectedRevision } from './event-store.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import { NO_STREAM, OutcomeUnknown, WrongExpectedRevision } from '../event-store.ts';
 
 /** The gRPC status UNAVAILABLE: some errors of the channel arrive without conversion. */
 const UNAVAILABLE = 14;
@@ -28,7 +28,7 @@ export const isMissingStream = (error: unknown): boolean =>
 
 export const isAccessDenied = (error: unknown): boolean => isOneOf(error, ErrorType.ACCESS_DENIED);
 
-/** Returns `host:port` of the leader, when the queried node is not it. The client switches to the leader by itself. */
+/** Returns `host:port` of the leader if another node was asked. The client switches to the leader by itself. */
 export const leaderNamedBy = (error: unknown): string | undefined => {
   const known = commandError(error);
   return known?.type === ErrorType.NOT_LEADER ? `${known.leader.address}:${String(known.leader.port)}` : undefined;
@@ -56,7 +56,7 @@ export const toAppendError = (stream: string, expected: number, error: unknown):
   }
 };
 
-/** One line. The client's messages are often empty, and never hold a password. */
+/** Describes an error in one line. The client's messages are often empty, and never contain a password. */
 export const describe = (error: unknown): string => {
   const message = error instanceof Error ? error.message.split('\n')[0] : undefined;
   return [commandError(error)?.type, message].filter((part) => part).join(', ') || 'no reason given';

@@ -6,7 +6,7 @@ export const closeClient = async (client: EventStoreDBClient): Promise<void> => 
   void closeConnection(client);
 };
 
-/** The caller does not wait for this: a client without a connection first looks for a server. */
+/** Not awaited by the caller: a client without a connection looks for a server first. */
 const closeConnection = async (client: EventStoreDBClient): Promise<void> => {
   // eslint-disable-next-line @typescript-eslint/dot-notation -- protected; the client offers no other way
   const channel = await client['getChannel']().catch(() => undefined);

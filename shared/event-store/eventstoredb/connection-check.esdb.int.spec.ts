@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { anEvent } from '../testing/event-builder.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { anEvent } from '../../testing/event-builder.ts';
 import {
   EventStoreServer,
   type EventStoreServerOptions,
-} from '../testing/event-store-server/event-store-server.esdb.ts';
-import { testCertificate } from '../testing/event-store-server/test-certificate.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+} from '../../testing/event-store-server/event-store-server.esdb.ts';
+import { testCertificate } from '../../testing/event-store-server/test-certificate.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { readTarget } from './connection-check.esdb.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const PASSWORD = 'open-sesame';
 const connect = (url: string) =>

@@ -1,18 +1,18 @@
 import { isIP, connect as openSocket } from 'node:net';
 import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
-import { readServerUrl } from '../config/server-url.ts';
-import { optionName } from '../config/unsent-credentials.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { pause } from '../primitives/pause.ts';
+import { readServerUrl } from '../../config/server-url.ts';
+import { optionName } from '../../config/unsent-credentials.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied, leaderNamedBy } from './client-errors.esdb.ts';
-import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';
+import { DeadlineExceeded, withinDeadline } from '../../primitives/waiting/within-deadline.ts';
 
 const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
 const SOCKET_MS = 1_000;
 const DEFAULT_PORT = 2113;
-/** The client prints any other option, and the password with it. */
+/** Allowed options. The client prints any other option, with the password. */
 const OPTIONS = new Set([
   ...['tls', 'tlscafile', 'usercertfile', 'userkeyfile', 'connectionname', 'throwonappendfailure'],
   ...['nodepreference', 'maxdiscoverattempts', 'discoveryinterval', 'gossiptimeout'],
@@ -23,20 +23,20 @@ const NEWEST = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresL
 const UNREADABLE = 'is not a connection string of EventStoreDB';
 
 interface Target {
-  /** Includes the options that we depend on, whatever the setting says. */
+  /** Includes the options that this program relies on, whatever the setting says. */
   connectionString: string;
   /** In the form `host:port`. */
   hosts: string[];
   isSecure: boolean;
 }
 
-/** @throws CannotStart naming what is wrong with EVENTSTORE_URL, without its password */
+/** @throws CannotStart saying what is wrong with EVENTSTORE_URL, without its password */
 export const readTarget = (url: string): Target => {
   const [base = '', ...query] = url.trim().split('?');
   const server = readServerUrl(url.trim());
   if (!server) throw cannotStart(UNREADABLE);
   const options = readOptions(query.join('?'));
-  // Without it a failed append returns a wrong revision instead of throwing.
+  // Without this option, a failed append returns a wrong revision instead of throwing.
   options.set('throwonappendfailure', 'true');
   const connectionString = `${base.replace(/\/+$/, '')}?${Array.from(options, ([name, value]) => `${name}=${value}`).join('&')}`;
   try {
@@ -55,7 +55,7 @@ export const readTarget = (url: string): Target => {
   return { connectionString, hosts, isSecure };
 };
 
-/** Option names are converted as the client compares them. Values stay as they are. */
+/** Normalises option names as the client compares them. Leaves values unchanged. */
 const readOptions = (query: string): Map<string, string> => {
   const options = new Map<string, string>();
   for (const option of query.split('&').filter((text) => text !== '')) {
@@ -70,7 +70,7 @@ const readOptions = (query: string): Map<string, string> => {
   return options;
 };
 
-/** Returns once the server has answered a read. @throws CannotStart after 10 s, or at once when it refuses us */
+/** Returns once the server has answered a read. @throws CannotStart after 10 s, or at once if the server refuses us */
 export const checkConnection = async (client: EventStoreDBClient, target: Target): Promise<void> => {
   const giveUpAt = performance.now() + ANSWER_MS;
   let leader: string | undefined;
@@ -103,7 +103,7 @@ const explain = async ({ hosts, isSecure }: Target, error: unknown, leader: stri
   return `what answers at ${where} is not an EventStoreDB that speaks ${how}: ${reason}`;
 };
 
-/** Whether something accepts TCP connections there. */
+/** Whether a program accepts TCP connections at this address. */
 const accepts = async (hostAndPort: string): Promise<boolean> => {
   const at = hostAndPort.lastIndexOf(':');
   const { promise, resolve } = Promise.withResolvers<boolean>();

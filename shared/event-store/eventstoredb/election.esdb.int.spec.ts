@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { anEvent } from '../testing/event-builder.ts';
-import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
-import { eventually } from '../testing/eventually.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { EventStoreServer } from '../../testing/event-store-server/event-store-server.esdb.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
-import type { EventFilter, EventStore } from './event-store.ts';
-import { appendConfirmed } from './transact.ts';
+import type { EventFilter, EventStore } from '../event-store.ts';
+import { appendConfirmed } from '../transactions/transact.ts';
 
 const logger = pino({ level: 'silent' });
 const aStream = () => `test-${randomUUID()}`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { pino } from 'pino';
-import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
-import { eventStoreContract } from './event-store.contract.ts';
+import { EventStoreServer } from '../../testing/event-store-server/event-store-server.esdb.ts';
+import { eventStoreContract } from '../event-store.contract.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 
 describe('the server of EVENTSTORE_URL, or the stand-in', () => {

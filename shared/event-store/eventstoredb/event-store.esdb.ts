@@ -7,12 +7,12 @@ import {
   jsonEvent,
   type AppendResult,
 } from '@eventstore/db-client';
-import { hasUnsentCredentials } from '../config/unsent-credentials.ts';
-import { unavailable } from '../errors/refusal.ts';
+import { hasUnsentCredentials } from '../../config/unsent-credentials.ts';
+import { unavailable } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { checkAppend } from './append-check.ts';
 import { AppendQueue } from './append-queue.esdb.ts';
-import { BatchSize } from './batch-size.ts';
+import { BatchSize } from '../batch-size.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { closeClient } from './close-client.esdb.ts';
 import { describe, isMissingStream, leaderNamedBy, toAppendError } from './client-errors.esdb.ts';
@@ -31,12 +31,12 @@ import {
   type ReadStreamOptions,
   type Retention,
   type StoredEvent,
-} from './event-store.ts';
-import { followAll } from './follow-all.esdb.ts';
+} from '../event-store.ts';
+import { followAll } from './subscriptions/follow-all.esdb.ts';
 import { takeBytesForBase64 } from './native-base64.esdb.ts';
-import { isPermanent, placeOf } from './permanent-streams.ts';
+import { isPermanent, placeOf } from '../permanent-streams.ts';
 import type { Subscribing } from './reconnecting.esdb.ts';
-import { SharedSubscription } from './shared-subscription.esdb.ts';
+import { SharedSubscription } from './subscriptions/shared-subscription.esdb.ts';
 import { toEventData, toLogPosition, toPosition, toStored, type Recorded } from './stored-form.esdb.ts';
 
 const METADATA_ATTEMPTS_MAX = 5;
@@ -47,19 +47,19 @@ interface EsdbOptions {
 }
 
 /**
- * The event store on EventStoreDB. A process must have only one: see `AppendQueue`. Every request goes to the leader:
- * another node may be behind, and would return stale events.
+ * The event store on EventStoreDB. A process must have only one: see `AppendQueue`. Sends every request to the leader:
+ * another node may be behind and return stale events.
  */
 export class EsdbEventStore implements EventStore {
   private readonly queue: AppendQueue;
   private readonly closing = new AbortController();
-  /** Aborted when another node becomes the leader, because a subscription would stay with the old one. */
+  /** Aborts when another node becomes the leader, because subscriptions would stay with the old leader. */
   private leadership = new AbortController();
   private readonly subscribing: Subscribing;
   private readonly shared: SharedSubscription;
 
   private constructor(
-    /** Used for everything except appends, which its errors must not affect. */
+    /** For everything except appends: errors of this client must not affect them. */
     private readonly client: EventStoreDBClient,
     connect: () => EventStoreDBClient,
     logger: Logger,
@@ -70,7 +70,7 @@ export class EsdbEventStore implements EventStore {
     this.shared = new SharedSubscription(this.subscribing);
   }
 
-  /** @throws CannotStart when no server answers within 10 s, or it refuses us */
+  /** @throws CannotStart if no server answers within 10 s, or the server refuses us */
   static async connect({ settings, logger }: EsdbOptions): Promise<EsdbEventStore> {
     const target = readTarget(settings.EVENTSTORE_URL);
     const connect = () => EventStoreDBClient.connectionString(target.connectionString);
@@ -95,7 +95,7 @@ export class EsdbEventStore implements EventStore {
     keep?: Retention,
   ): Promise<Appended> {
     checkAppend(stream, events);
-    // The first append to a stream says what is kept of it, before there is an event that nobody would forget.
+    // The first append to a stream sets its retention beforehand, so that no event exists without one.
     if (keep && expectedRevision === NO_STREAM) await this.limit(stream, keep);
     const { nextExpectedRevision, position } = await this.queue
       .append(stream, expectedRevision, events.map(toEventData))
@@ -117,7 +117,7 @@ export class EsdbEventStore implements EventStore {
     const events = recorded.flatMap((event) => toStored(event) ?? []);
     const last = recorded.at(-1);
     if (!last || limit === undefined || recorded.length < limit || events.length === limit) return events;
-    // Among them were events of other programs.
+    // Some of the events belonged to other programs: read on.
     const next = Number(last.revision) + (isForwards ? 1 : -1);
     return [...events, ...(await this.read(stream, { direction, from: next, limit: limit - events.length }))];
   }
@@ -134,7 +134,7 @@ export class EsdbEventStore implements EventStore {
       requiresLeader: true,
     });
     await readThrough(read, ({ event }) => {
-      // The event at this position was given before.
+      // The event at this position was returned before.
       if (!event || toPosition(event.position) <= after) return true;
       position = toPosition(event.position);
       const stored = toStored(event);
@@ -185,12 +185,12 @@ export class EsdbEventStore implements EventStore {
 
   private async limit(stream: string, keep: Retention): Promise<void> {
     const [name, limit] = 'newest' in keep ? ['$maxCount', keep.newest] : ['$maxAge', keep.seconds];
-    // Nearly always the stream is new and has no metadata.
+    // Assumes a new stream without metadata, which is nearly always right.
     let known: Awaited<ReturnType<typeof this.streamMetadata>> = { revision: NO_STREAM, metadata: {} };
     for (let attempt = 1; ; attempt += 1) {
       const { revision, metadata } = known;
       if (metadata[name] === limit) return;
-      // The stream's metadata is replaced as a whole.
+      // The stream's metadata can only be replaced as a whole.
       const event = jsonEvent({ type: '$metadata', data: { ...metadata, [name]: limit } });
       try {
         await this.queue.append(`$$${stream}`, revision, [event]);
@@ -199,7 +199,7 @@ export class EsdbEventStore implements EventStore {
         const error = toAppendError(`$$${stream}`, revision, cause);
         const isWorthIt = error instanceof WrongExpectedRevision || error instanceof OutcomeUnknown;
         if (!isWorthIt) throw error;
-        if (attempt === METADATA_ATTEMPTS_MAX) throw unavailable(`what ${stream} keeps cannot be stored`, error);
+        if (attempt === METADATA_ATTEMPTS_MAX) throw unavailable(`the retention of ${stream} cannot be stored`, error);
       }
       known = await this.streamMetadata(stream);
     }
@@ -243,6 +243,6 @@ export class EsdbEventStore implements EventStore {
   }
 }
 
-/** The answer to a repeated append has no position when its events are not kept any more. */
+/** The answer to a repeated append has no position if its events were deleted. */
 const isKnown = (position: AppendResult['position']): position is NonNullable<AppendResult['position']> =>
   position !== undefined && position.commit <= Number.MAX_SAFE_INTEGER;

@@ -5,8 +5,8 @@ type SetBytes = (this: unknown, value: Uint8Array | string) => unknown;
 let takesBytes = false;
 
 /**
- * The client makes base64 of what it appends, which google-protobuf then decodes character by character, twice: half of
- * the cost of an append. Bytes instead of the text avoid that.
+ * Makes the client pass bytes through. It would encode appended data as base64, which google-protobuf decodes character
+ * by character, twice: half of the cost of an append.
  */
 export const takeBytesForBase64 = (): void => {
   if (takesBytes) return;

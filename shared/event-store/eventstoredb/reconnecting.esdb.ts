@@ -1,14 +1,14 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
-import { Backoff } from '../primitives/backoff.ts';
-import { LogThrottle } from '../primitives/log-throttle.ts';
+import { Backoff } from '../../primitives/waiting/backoff.ts';
+import { LogThrottle } from '../../primitives/log-throttle.ts';
 import { describe } from './client-errors.esdb.ts';
-import type { Position } from './event-store.ts';
+import type { Position } from '../event-store.ts';
 
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 2_000;
 
-/** What every subscription needs. */
+/** Dependencies of every subscription. */
 export interface Subscribing {
   client: EventStoreDBClient;
   /** Aborts when the current leader is replaced. */
@@ -16,7 +16,7 @@ export interface Subscribing {
   logger: Logger;
 }
 
-/** Waits between a subscription that failed and the next one, longer each time. */
+/** Waits between a failed subscription and the next one, longer each time. */
 export class Reconnecting {
   private readonly backoff = new Backoff(RECONNECT_FIRST_MS, RECONNECT_MAX_MS);
   private readonly reported = new LogThrottle();

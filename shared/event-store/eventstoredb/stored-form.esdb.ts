@@ -4,16 +4,17 @@ import {
   type EventData,
   type Position as LogPosition,
 } from '@eventstore/db-client';
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import type { JsonObject } from '../../schemas/json.ts';
-import type { EventToAppend, Position, StoredEvent } from './event-store.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { upcast } from '../../../schemas/events/upcast.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { EventToAppend, Position, StoredEvent } from '../event-store.ts';
 
-/** Stored in the event's metadata, because EventStoreDB has no other field for them. */
+/** Stored in the event's metadata, because EventStoreDB has no other field for these values. */
 interface StoredMetadata extends EventMetadata {
   schemaVersion: number;
-  /** Unix milliseconds: when it happened, not when it was stored. */
+  /** Unix milliseconds at which the event happened, not at which it was stored. */
   time: number;
-  /** Under these names EventStoreDB's own projections and tools find the two ids. */
+  /** EventStoreDB's own projections and tools read the two ids under these names. */
   $correlationId?: string;
   $causationId?: string;
 }
@@ -44,13 +45,16 @@ export const toEventData = ({ id, type, schemaVersion, time, data, metadata }: E
 export const toPosition = ({ commit, prepare }: LogPosition): Position =>
   2 * Number(commit) + (prepare < commit ? 0 : 1);
 
-/** Returns where a read must begin to give what comes after a position. A read at an event begins with that event. */
+/**
+ * Returns where a read must begin to return the events after a position. A read that begins at an event includes that
+ * event.
+ */
 export const toLogPosition = (position: Position): LogPosition => {
   const commit = BigInt(Math.floor(position / 2));
   return { commit, prepare: position % 2 === 1 ? commit : 0n };
 };
 
-/** @returns `undefined` for what this program did not write: the server's own events, and those of other programs */
+/** @returns `undefined` for events that this program did not write: the server's own, and those of other programs */
 export const toStored = ({
   streamId,
   revision,
@@ -76,9 +80,10 @@ const isOurs = (metadata: unknown): metadata is StoredMetadata =>
   'time' in metadata &&
   typeof metadata.time === 'number';
 
-/** The client has already parsed the data, so here the text is what is made on first use. */
+/** An event whose data the client has parsed already. Serialises the text on first use. */
 class DecodedEvent implements StoredEvent {
   private text: string | undefined;
+  private upcastData: JsonObject | undefined;
 
   constructor(
     readonly position: Position,
@@ -86,7 +91,7 @@ class DecodedEvent implements StoredEvent {
     readonly revision: number,
     readonly id: string,
     readonly type: string,
-    readonly data: JsonObject,
+    private readonly storedData: JsonObject,
     private readonly stored: StoredMetadata,
   ) {}
 
@@ -98,8 +103,12 @@ class DecodedEvent implements StoredEvent {
     return this.stored.time;
   }
 
+  get data(): JsonObject {
+    return (this.upcastData ??= upcast(this, this.storedData));
+  }
+
   get dataText(): string {
-    return (this.text ??= JSON.stringify(this.data));
+    return (this.text ??= JSON.stringify(this.storedData));
   }
 
   get metadata(): EventMetadata {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { anEvent, someMetadata } from '../testing/event-builder.ts';
+import { anEvent, someMetadata } from '../../testing/event-builder.ts';
 import { toEventData, toStored } from './stored-form.esdb.ts';
 
 const causationId = 'c0ffee00-0000-4000-8000-000000000000';

@@ -1,9 +1,9 @@
-import type { EventToAppend, StoredEvent } from './event-store.ts';
+import type { EventToAppend, StoredEvent } from '../event-store.ts';
 
 /** Encrypts the personal members of events before they are stored, and opens them again. */
 export interface EventSealing {
   /** @throws Refusal user_erased, dependency_unavailable */
   seal(event: EventToAppend): Promise<EventToAppend>;
-  /** What cannot be opened any more is `null`. @throws Refusal dependency_unavailable */
+  /** A member whose data key was destroyed becomes `null`. @throws Refusal dependency_unavailable */
   open(events: readonly StoredEvent[]): Promise<StoredEvent[]>;
 }

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { anEvent } from '../testing/event-builder.ts';
-import { frozen } from '../testing/given.ts';
-import { MemoryEventStore } from './event-store.memory.ts';
-import type { EventStore, ReadStreamOptions, Retention } from './event-store.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { frozen } from '../../testing/given.ts';
+import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
+import type { EventStore, ReadStreamOptions, Retention } from '../event-store.ts';
 import { FoldedStreams } from './folded-streams.ts';
 
 const ids = {
@@ -23,7 +23,7 @@ describe('folded streams', () => {
       Array.from({ length: events }, () => anEvent()),
       keep,
     );
-  /** Returns how many events were read for it. */
+  /** Returns how many events were read by `work`. */
   const eventsReadBy = async (work: () => Promise<unknown>): Promise<number> => {
     const { events } = read;
     await work();
@@ -138,7 +138,7 @@ describe('folded streams', () => {
           const left = await shared.read('test-any');
           const { state, revision: newestRead } = (await processes[process]?.read('test-any', ids)) ?? {};
           expect(newestRead).toBe(revision);
-          // What was known before a truncation stays known as long as its newest event is there.
+          // State folded before a truncation stays valid as long as its newest event exists.
           expect(state?.slice(-left.length)).toEqual(left.map(({ id }) => id));
         }
       }),

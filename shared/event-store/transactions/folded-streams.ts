@@ -1,50 +1,53 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { EventSealing } from './event-sealing.ts';
-import { NO_STREAM, type EventStore, type EventToAppend, type Position, type StoredEvent } from './event-store.ts';
+import { NO_STREAM, type EventStore, type EventToAppend, type Position, type StoredEvent } from '../event-store.ts';
 
 export interface DomainEvent {
   type: string;
   data: object;
 }
 
-/** An aggregate's fold: one constant, by which its states are kept. */
+/** The fold of an aggregate. Must be one constant, because it is the key of the cached states. */
 export interface Fold<State, Event extends DomainEvent> {
   initial: State;
-  /** It must not change `state`. `time` is the Unix milliseconds of the stored event, `id` its id. */
+  /** Must not change `state`. `time` is the event's time in Unix milliseconds, `id` its id. */
   evolve: (state: State, event: Event, time: number, id: string) => State;
-  /** About how many characters a state has as JSON, where a state grows so large that writing it to count them takes long. */
+  /** Approximate size of a state as JSON, for large states that take long to serialise. */
   characters?: (state: State) => number;
 }
 
-/** What the events of a stream say, up to its newest one. */
+/** The state of a stream after its newest event. */
 export interface Folded<State> {
   state: State;
-  /** Of the newest event; `NO_STREAM` when there is none. */
+  /** Revision of the newest event; `NO_STREAM` when there is none. */
   revision: number;
-  /** Of the newest event; 0 when there is none. */
+  /** Position of the newest event; 0 when there is none. */
   position: Position;
 }
 
 interface Kept<State = unknown> extends Folded<State> {
   fold: unknown;
-  /** Of the newest event. */
+  /** Id of the newest event. */
   eventId: string;
 }
 
-/** How many characters of states are kept. The least recently used are forgotten. */
+/** Maximum size of all cached states, as JSON. The least recently used are dropped first. */
 const CHARACTERS_MAX = 32 * 1_024 * 1_024;
-/** A smaller state counts as this large, so that no more than 10,000 are kept. Room is taken as they come. */
+/** A smaller state counts as this large, which bounds the cache to 10,000 states. */
 const STATE_CHARACTERS_MIN = CHARACTERS_MAX / 10_000;
-/** A larger state counts as this large: one that was not kept at all would be folded from the beginning for each command. */
+/**
+ * A larger state counts as this large: without a place in the cache, it would be folded from the beginning for each
+ * command.
+ */
 const STATE_CHARACTERS_MAX = CHARACTERS_MAX / 4;
-/** Of one read, so that nobody else waits longer than some milliseconds while a long stream is folded. */
+/** Events per read, so that folding a long stream blocks other work for some milliseconds only. */
 const PIECE_EVENTS = 200;
 
 /**
- * Folds streams, and keeps the states, so that a stream is read on from where it was read to. Only what was read is
- * kept, never what is about to be appended. The newest event known is read again each time: where it is not there any
- * more, because the stream was truncated or forgotten, the stream is folded anew.
+ * Folds streams and caches the states, so that the next read continues where the last one ended. Caches only what was
+ * read, never what is about to be appended. Each read includes the newest known event: if it is gone, because the
+ * stream was truncated or its events deleted, the stream is folded from the beginning.
  */
 export class FoldedStreams {
   private readonly kept = new LRUCache<string, Kept>({ maxSize: CHARACTERS_MAX });

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Refusal } from '../errors/refusal.ts';
-import { anEvent, someMetadata } from '../testing/event-builder.ts';
-import { systemClock } from '../primitives/clock.ts';
-import { systemIds } from '../primitives/ids.ts';
-import { MemoryEventStore } from './event-store.memory.ts';
-import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from './event-store.ts';
-import { TestClock } from '../testing/test-foundation.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { anEvent, someMetadata } from '../../testing/event-builder.ts';
+import { systemClock } from '../../primitives/clock.ts';
+import { systemIds } from '../../primitives/ids.ts';
+import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
+import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from '../event-store.ts';
+import { TestClock } from '../../testing/test-foundation.ts';
 import { appendConfirmed, OutcomeStillUnknown, toAppend, Transactor, type Transaction } from './transact.ts';
 
 const CALLERS = 300;
@@ -76,15 +76,11 @@ describe('transactions after others have read or written', () => {
 
   it('see an append whose outcome was unknown to the end, once it is stored', async () => {
     const { store, processes } = twoProcesses();
-    const append = store.append.bind(store);
-    let late: Parameters<EventStore['append']> | undefined;
-    store.append = (...args) => {
-      late = args;
-      return Promise.reject(new OutcomeStillUnknown('request-counted', undefined));
-    };
+    const append = jest.spyOn(store, 'append').mockRejectedValue(new OutcomeStillUnknown('request-counted', undefined));
     await expect(countUp(processes[0])).rejects.toBeInstanceOf(OutcomeStillUnknown);
-    store.append = append;
-    if (late) await append(...late);
+    const late = append.mock.lastCall;
+    append.mockRestore();
+    if (late) await store.append(...late);
     expect(await countUp(processes[0])).toMatchObject({ before: 1, state: 2 });
   });
 });
@@ -123,7 +119,7 @@ describe('transactions on a stream that is kept for a time', () => {
     expect(await useOnce(first, 'e')).toMatchObject({ appended: false, state: ['d'] });
   });
 
-  /** A store that refuses appends by an event which it shows only after the next append, as a cluster may. */
+  /** A store whose append conflicts with an event that it shows only after the next append, as a cluster may. */
   const hiding = () => {
     const store = new MemoryEventStore();
     let isHidden = true;

@@ -1,9 +1,9 @@
-import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { Backoff } from '../primitives/backoff.ts';
-import type { Clock } from '../primitives/clock.ts';
-import type { Ids } from '../primitives/ids.ts';
+import { eventCatalogue, type EventType } from '../../../schemas/events/catalogue.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { Backoff } from '../../primitives/waiting/backoff.ts';
+import type { Clock } from '../../primitives/clock.ts';
+import type { Ids } from '../../primitives/ids.ts';
 import {
   NO_STREAM,
   OutcomeUnknown,
@@ -13,7 +13,7 @@ import {
   type EventToAppend,
   type Position,
   type Retention,
-} from './event-store.ts';
+} from '../event-store.ts';
 import type { EventSealing } from './event-sealing.ts';
 import { foldEvents, FoldedStreams, type DomainEvent, type Fold, type Folded } from './folded-streams.ts';
 
@@ -21,11 +21,11 @@ export interface Transaction<State, Event extends DomainEvent> {
   stream: string;
   fold: Fold<State, Event>;
   metadata: EventMetadata;
-  /** What the stream keeps; everything unless it is set. */
+  /** Retention of the stream. Default: everything is kept. */
   keep?: Retention;
   /**
-   * Pure. Returns `[]` when nothing needs to change, and throws a refusal. It is called again after a conflict. It must
-   * not change the state, which is kept in memory for the next command.
+   * Pure; called again after a conflict. Returns `[]` when nothing needs to change, or throws a refusal. Must not
+   * change the state, which is cached for the next command.
    */
   decide: (state: State, nowMs: number) => readonly Event[];
 }
@@ -35,14 +35,14 @@ export interface Transacted<State> {
   state: State;
   /** The position of the newest event of the stream; 0 when it has none. */
   position: Position;
-  /** What the decision was made on. */
+  /** The state on which the decision was based. */
   before: State;
   appended: boolean;
 }
 
-/** Conflicts with other processes that one command survives. */
+/** Maximum conflicts with other processes in one command. */
 const ATTEMPTS_MAX = 50;
-/** Gives a server time to come back. The caller waits no longer than that. */
+/** How long the caller waits for a server to come back. */
 const CONFIRM_WITHIN_MS = 15_000;
 const RETRY_FIRST_MS = 20;
 const RETRY_MAX_MS = 1_000;
@@ -58,7 +58,10 @@ interface Stamps {
   ids: Ids;
 }
 
-/** Gives an event an id and a time, and does not check it: whoever makes many of one kind knows that they fit their schema. */
+/**
+ * Gives an event an id and a time, without checking it: for bulk writers, whose events fit their schema by
+ * construction.
+ */
 export const stamp = (
   { type, data }: Pick<EventToAppend, 'type' | 'data'>,
   metadata: EventMetadata,
@@ -73,10 +76,10 @@ export const stamp = (
 });
 
 /**
- * Loads, folds, decides and appends. It retries a conflict, and confirms an unknown outcome with the same event ids.
+ * Loads, folds, decides and appends. Retries after a conflict, and confirms an unknown outcome with the same event ids.
  */
 export class Transactor {
-  /** The last transaction of each busy stream. Of several at once only one could append, so they queue. */
+  /** The last transaction of each busy stream. Of several concurrent ones only one could append, so they queue. */
   private readonly lines = new Map<string, Promise<unknown>>();
   private readonly folded: FoldedStreams;
 
@@ -84,7 +87,7 @@ export class Transactor {
     readonly store: EventStore,
     readonly clock: Clock,
     readonly ids: Ids,
-    /** Of a process that stores personal data. */
+    /** Only in a process that stores personal data. */
     private readonly sealing?: EventSealing,
   ) {
     this.folded = new FoldedStreams(store, sealing);
@@ -133,7 +136,7 @@ export class Transactor {
   private async sealed(events: readonly EventToAppend[]): Promise<EventToAppend[]> {
     const { sealing } = this;
     if (sealing) return Promise.all(events.map((event) => sealing.seal(event)));
-    const personal = events.find(({ type }) => eventCatalogue[type as EventType].personal.length > 0);
+    const personal = events.find(({ type }) => Object.keys(eventCatalogue[type as EventType].personal).length > 0);
     if (personal) throw new Error(`${personal.type} has personal data, and nothing here can seal it`);
     return [...events];
   }
@@ -144,8 +147,8 @@ export class Transactor {
   }
 
   /**
-   * Whether events can be read that a conflict named and a read did not show: they were being stored then, not
-   * forgotten. What was stored after them is decided on again, with them.
+   * Whether events that a conflict named, but a read did not return, can be read now: then they were being stored, not
+   * deleted, and the decision must be made again with them.
    */
   private async hasEvents(stream: string, { after, upTo }: { after: number; upTo: number }): Promise<boolean> {
     const [next] = await this.store.read(stream, { from: after + 1, limit: 1 });
@@ -153,7 +156,7 @@ export class Transactor {
   }
 }
 
-/** An append has no answer, so it is unknown whether it is stored now or will be later. */
+/** An append got no answer, so it may be stored already or later. */
 export class OutcomeStillUnknown extends Refusal {
   constructor(stream: string, cause: unknown) {
     const detail = `it is unknown whether ${stream} was appended to: the event store does not answer`;
@@ -163,8 +166,9 @@ export class OutcomeStillUnknown extends Refusal {
 
 /**
  * Appends, and confirms an unknown outcome by appending the same event ids again.
- * @param signal no attempt begins after it aborted
- * @throws WrongExpectedRevision, and OutcomeStillUnknown when it is still unknown after 15 s, or when the signal aborts
+ * @param signal starts no further attempt once aborted
+ * @throws WrongExpectedRevision, and OutcomeStillUnknown if the outcome is unknown after 15 s, or when the signal
+ * aborts
  */
 export const appendConfirmed = async (
   store: Pick<EventStore, 'append'>,

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { loadSettings } from '../config/load-settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { usersModel } from '../read-models/users.ts';
-import { anEvent } from '../testing/event-builder.ts';
-import type { MessageBus } from '../message-bus/message-bus.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { usersModel } from '../../read-models/account/users.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import type { MessageBus } from '../../message-bus/message-bus.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { closeEngines, describeEngines, everyEngine, openEngines } from './engines.ts';
 
 const logger = pino({ level: 'silent' });

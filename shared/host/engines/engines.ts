@@ -1,27 +1,28 @@
 import { join, resolve } from 'node:path';
-import { collections } from '../read-models/catalogue.ts';
-import { allTopics } from '../../schemas/topics.ts';
-import { maskUrl } from '../config/mask-url.ts';
-import type { SettingName, Settings } from '../config/settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { nodeErrorCode } from '../errors/node-error-code.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { damageLine, reportDamage } from '../primitives/damage/damaged-files.ts';
-import { isBusy } from '../primitives/database.sqlite.ts';
-import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
-import type { MessageBus } from '../message-bus/message-bus.ts';
-import { SqliteKeyVault } from '../key-vault/key-vault.sqlite.ts';
-import type { KeyVault } from '../key-vault/key-vault.ts';
-import { VAULT_FILE } from '../keys/master-key.ts';
+import { collections, readModels } from '../../read-models/catalogue.ts';
+import { allTopics } from '../../../schemas/topics.ts';
+import { maskUrl } from '../../config/mask-url.ts';
+import type { SettingName, Settings } from '../../config/settings.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { nodeErrorCode } from '../../errors/node-error-code.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { damageLine, reportDamage } from '../../primitives/sqlite/damage/damaged-files.ts';
+import { isBusy } from '../../primitives/sqlite/database.sqlite.ts';
+import { SqliteEventStore } from '../../event-store/embedded/event-store.sqlite.ts';
+import type { EventStore } from '../../event-store/event-store.ts';
+import { SqliteMessageBus } from '../../message-bus/embedded/message-bus.sqlite.ts';
+import type { MessageBus } from '../../message-bus/message-bus.ts';
+import { SqliteKeyVault } from '../../key-vault/embedded/key-vault.sqlite.ts';
+import type { KeyVault } from '../../key-vault/key-vault.ts';
+import { VAULT_FILE } from '../../keys/master-key.ts';
 import { shareFolder } from './folder-locks.sqlite.ts';
 import { requireSameModels } from './same-models.ts';
-import { requireWritable } from './preflight.ts';
-import type { StartingProcess } from './run-process.ts';
+import { requireWritable } from '../preflight.ts';
+import type { StartingProcess } from '../run-process.ts';
 import type { Logger } from 'pino';
-import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
+import { SqliteReadStore } from '../../read-store/embedded/read-store.sqlite.ts';
+import type { ReadStore } from '../../read-store/read-store.ts';
+import { VersionedReadStore } from '../../read-store/versions/versioned-read-store.ts';
 
 export interface Engines {
   eventStore: EventStore;
@@ -39,20 +40,21 @@ export const everyEngine = [
 ] as const satisfies readonly EngineName[];
 
 /**
- * The only place that names adapters of the engines. Each engine is chosen by its own setting; without it, it is embedded.
- * An adapter of a server is loaded when it is chosen: the clients are half of the modules that a process would load.
+ * The only place that names adapters of the engines. Each engine is chosen by its own setting, and is embedded without
+ * it. The adapter of a server is loaded only when it is chosen: the clients are half of the modules that a process
+ * would load.
  */
 const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
   eventStore: async (settings, logger) => {
     const { EVENTSTORE_URL } = settings;
     if (EVENTSTORE_URL === undefined) return embedded(settings, 'events.db', (file) => new SqliteEventStore(file));
-    const { EsdbEventStore } = await import('../event-store/event-store.esdb.ts');
+    const { EsdbEventStore } = await import('../../event-store/eventstoredb/event-store.esdb.ts');
     return EsdbEventStore.connect({ settings: { EVENTSTORE_URL }, logger });
   },
   messageBus: async (settings, logger) => {
     const { KAFKA_BROKERS, TOPIC_PREFIX: prefix, TOPIC_PARTITIONS: partitions } = settings;
     const connect = async (brokers: string[]): Promise<MessageBus> => {
-      const { KafkaMessageBus } = await import('../message-bus/message-bus.kafka.ts');
+      const { KafkaMessageBus } = await import('../../message-bus/kafka/message-bus.kafka.ts');
       return KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS: brokers }, logger });
     };
     const messageBus = KAFKA_BROKERS
@@ -63,13 +65,14 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
   readStore: async (settings, logger) => {
     const { MONGO_URL } = settings;
     const connect = async (url: string): Promise<ReadStore> => {
-      const { MongoReadStore } = await import('../read-store/read-store.mongo.ts');
+      const { MongoReadStore } = await import('../../read-store/mongodb/read-store.mongo.ts');
       return MongoReadStore.connect({ settings: { ...settings, MONGO_URL: url }, logger });
     };
-    const readStore =
+    const stored =
       MONGO_URL === undefined
         ? embedded(settings, 'read.db', (file) => new SqliteReadStore(file))
         : await connect(MONGO_URL);
+    const readStore = new VersionedReadStore(stored, readModels);
     return prepared(settings, 'readStore', readStore, async () => {
       await readStore.define(collections);
       await requireSameModels(readStore, settings);
@@ -78,7 +81,7 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
   keyVault: async (settings, logger) => {
     const { MONGO_URL } = settings;
     if (MONGO_URL === undefined) return embedded(settings, VAULT_FILE, (file) => new SqliteKeyVault(file));
-    const { MongoKeyVault } = await import('../key-vault/key-vault.mongo.ts');
+    const { MongoKeyVault } = await import('../../key-vault/mongodb/key-vault.mongo.ts');
     return MongoKeyVault.connect({ settings: { ...settings, MONGO_URL }, logger });
   },
 };
@@ -93,7 +96,7 @@ const elsewhere: Record<EngineName, (settings: Settings) => string | undefined> 
 /** Whether an engine is a file in `DATA_DIR`. */
 export const isEmbedded = (name: EngineName, settings: Settings): boolean => elsewhere[name](settings) === undefined;
 
-/** Uses the data folder until the process ends, so that nobody empties it. @throws CannotStart */
+/** Uses the data folder until the process ends, so that no other process empties it. @throws CannotStart */
 export const useDataFolder = ({
   settings: { DATA_DIR },
   shutdown,
@@ -110,7 +113,7 @@ export const describeEngines = (settings: Settings, names: readonly EngineName[]
 
 /**
  * Opens these engines, ready for use, with their topics and collections.
- * @throws CannotStart that names every setting whose engine does not answer, or is not usable; then none stays open
+ * @throws CannotStart that names every setting whose engine does not answer or is not usable; then all are closed again
  */
 export const openEngines = async <Name extends EngineName>(
   settings: Settings,
@@ -147,7 +150,7 @@ const preparedEngines = {
   readStore: { setting: 'MONGO_URL', file: 'read.db' },
 } as const satisfies Partial<Record<EngineName, { setting: SettingName; file: string }>>;
 
-/** Prepares an engine, and closes it when that fails. */
+/** Prepares an engine, and closes it if that fails. */
 const prepared = async <Engine extends { close: () => Promise<void> }>(
   settings: Settings,
   name: keyof typeof preparedEngines,
@@ -174,7 +177,7 @@ const embedded = <Engine>({ DATA_DIR }: Settings, name: string, open: (file: str
   }
 };
 
-/** Returns what to throw where an embedded engine cannot be opened. */
+/** Returns the error to throw if an embedded engine cannot be opened. */
 const refusedFile = (file: string, cause: unknown): unknown => {
   if (cause instanceof Refusal && cause.cause instanceof Error) return new CannotStart(cause.cause.message, { cause });
   if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') return cause;

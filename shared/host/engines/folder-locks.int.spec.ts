@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { haveFolderAlone, lockForStart, shareFolder } from './folder-locks.sqlite.ts';
 
 const parent = temporaryFolder();
@@ -42,6 +42,6 @@ describe('the locks of a data folder', () => {
   it('name a lock file that is not one', () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'processes.lock'), 'damaged '.repeat(1_000));
-    expect(() => shareFolder(folder)).toThrow(/processes\.lock is not a valid lock file .*: remove it/);
+    expect(() => shareFolder(folder)).toThrow(/processes\.lock cannot be used as a lock file .*: remove it/);
   });
 });

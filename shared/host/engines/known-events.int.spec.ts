@@ -3,14 +3,14 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { loadSettings } from '../config/load-settings.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
-import { anEvent } from '../testing/event-builder.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import type { EventStore } from '../../event-store/event-store.ts';
+import { EventStoreServer } from '../../testing/event-store-server/event-store-server.esdb.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { closeEngines, openEngines, type Engines } from './engines.ts';
-import { openFoundation } from './foundation.ts';
-import { Shutdown } from './shutdown.ts';
+import { openFoundation } from '../foundation.ts';
+import { Shutdown } from '../shutdown.ts';
 
 const logger = pino({ level: 'silent' });
 const folder = temporaryFolder();
@@ -25,7 +25,7 @@ const aServer = async (): Promise<EventStoreServer> => {
   return server;
 };
 
-/** A program's data, the way to take a copy of its event store, and to begin with that copy instead. */
+/** A program's data, with functions to copy its event store, and to start with that copy. */
 interface Kept {
   environment: Record<string, string>;
   copy: () => Promise<void>;
@@ -85,10 +85,10 @@ const appendUsers = async (eventStore: EventStore, count: number): Promise<void>
   for (let at = 0; at < count; at += 1) await eventStore.append(`user-${randomUUID()}`, -1, [anEvent()]);
 };
 
-/** Saves a checkpoint at the head, as a projection does, and as one did before it named an event. */
+/** Saves a checkpoint at the head, as a projection does; with `isNamed` false, as an earlier version did. */
 const saveCheckpoint = async ({ eventStore, readStore }: Opened, isNamed = true): Promise<void> => {
   for await (const batch of eventStore.subscribeAll(0, { types: ['Other'] }, new AbortController().signal)) {
-    await readStore.apply('users-v3', [], batch.position, isNamed ? batch.newestPermanent : undefined);
+    await readStore.apply('users-v5', [], batch.position, isNamed ? batch.newestPermanent : undefined);
     if (batch.caughtUp) return;
   }
 };
@@ -118,7 +118,7 @@ describe.each([
       await saveCheckpoint(engines);
     });
     const older = withCopy();
-    const refused = /^the event store has not what the checkpoint users-v3 .* remove read\.db\* .* bus\.db\* /;
+    const refused = /^the event store has not what the checkpoint users-v5 .* remove read\.db\* .* bus\.db\* /;
     await expect(start(older)).rejects.toThrow(refused);
     await using(older, async ({ eventStore }) => appendUsers(eventStore, 5));
     await expect(start(older)).rejects.toThrow(refused);

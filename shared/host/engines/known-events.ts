@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import type { EventPlace, EventStore } from '../event-store/event-store.ts';
+import type { Settings } from '../../config/settings.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import type { EventPlace, EventStore } from '../../event-store/event-store.ts';
 import { isEmbedded, type Engines } from './engines.ts';
 
 /**
- * Looks whether the event store has the event that each checkpoint names, where it was. Otherwise it is an older copy, or
- * another store: what has been made of the lost events would be answered, and as many new ones would never be read.
+ * Checks that the event store has the event of each checkpoint, at its place. Otherwise it is an older copy, or another
+ * store: documents of lost events would be returned, and as many new events would never be read.
  * @throws CannotStart
  */
 export const requireKnownEvents = async (
@@ -19,7 +19,7 @@ export const requireKnownEvents = async (
     if (!event || (position <= head && (await isThere(eventStore, event)))) continue;
     throw new CannotStart(
       `the event store has not what the checkpoint ${name} says it had (${event.id} in ${event.stream}): it is an older copy, or another store. ` +
-        `End every process, remove ${readModelsOf(settings)} and ${topicsOf(settings)}, and start again: both are made anew of what it has`,
+        `End every process, remove ${readModelsOf(settings)} and ${topicsOf(settings)}, and start again: both are rebuilt from its events`,
     );
   }
 };

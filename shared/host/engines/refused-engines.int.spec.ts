@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { loadSettings } from '../config/load-settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
-import { startOtherServers } from '../testing/other-servers.ts';
-import { asAdmin } from '../testing/kafka-admin.kafka.ts';
-import { startSaslRefusingBroker } from '../testing/sasl-refusing-broker.ts';
-import { whereServer } from '../testing/servers.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { EventStoreServer } from '../../testing/event-store-server/event-store-server.esdb.ts';
+import { startOtherServers } from '../../testing/engines/other-servers.ts';
+import { asAdmin } from '../../testing/engines/kafka-admin.kafka.ts';
+import { startSaslRefusingBroker } from '../../testing/engines/sasl-refusing-broker.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { closeEngines, openEngines, type EngineName } from './engines.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const REFUSES_WITHIN_MS = 15_000;
 const PASSWORD = 'h5Qw-hush-9';
@@ -55,7 +55,7 @@ const refusal = async (engine: EngineName, environment: Environment) => {
   return { error, tookMs: passedMs() };
 };
 
-/** All of them are tried at once: most of their time is waiting for what does not answer. */
+/** Runs all tries concurrently, because most of their time is waiting for an answer. */
 const tries: (() => void)[] = [];
 
 const isRefused = (engine: EngineName, cases: readonly Case[]): void => {
@@ -178,7 +178,7 @@ whereServer('MONGO_URL', (url) => {
   });
 });
 
-// The last: what is tried may need what was made before.
+// Must be the last hook: tries may need what earlier hooks made.
 beforeAll(() => {
   for (const begin of tries) begin();
 });

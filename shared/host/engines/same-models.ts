@@ -1,19 +1,24 @@
 import { resolve } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import { readModelDigests } from '../documents/read-model-digests.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import type { ReadStore } from '../read-store/read-store.ts';
+import type { Settings } from '../../config/settings.ts';
+import digests from '../../documents/read-model-digests.json' with { type: 'json' };
+import { CannotStart } from '../../errors/cannot-start.ts';
+import type { ReadStore } from '../../read-store/read-store.ts';
+import { FIRST_ONLY, nameInVersion } from '../../read-store/versions/stored-versions.ts';
 
 /**
- * Looks whether each read model is filled by the documents and the fold that this version has under its name; otherwise
- * documents of before would be read as what they are not. What was filled before digests were kept is taken as it is.
+ * Checks that the documents and the fold under the name of each read model are those of this version. Otherwise
+ * documents of an earlier version would be misread. Accepts read models filled before digests were recorded.
  * @throws CannotStart
  */
 export const requireSameModels = async (
-  readStore: Pick<ReadStore, 'keepDigest'>,
+  readStore: Pick<ReadStore, 'keepDigest' | 'versions'>,
   { MONGO_URL, MONGO_DATABASE, DATA_DIR }: Settings,
 ): Promise<void> => {
-  for (const [name, digest] of Object.entries(readModelDigests())) {
+  const versions = await readStore.versions();
+  const stored = Object.entries(digests).flatMap(([model, digest]) =>
+    (versions.get(model) ?? FIRST_ONLY).versions.map(({ number }) => ({ name: nameInVersion(model, number), digest })),
+  );
+  for (const { name, digest } of stored) {
     if ((await readStore.keepDigest(name, digest)) === digest) continue;
     const remove =
       MONGO_URL === undefined

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import { vaultDatabase } from '../key-vault/key-vault.ts';
-import type { OwnVault } from '../key-vault/own-vault.ts';
-import { loadMasterKey, nameMasterKey, VAULT_FILE } from '../keys/master-key.ts';
-import { systemClock } from '../primitives/clock.ts';
-import { systemIds } from '../primitives/ids.ts';
+import type { Settings } from '../../config/settings.ts';
+import { vaultDatabase } from '../../key-vault/key-vault.ts';
+import type { OwnVault } from '../../key-vault/own-vault.ts';
+import { loadMasterKey, nameMasterKey, VAULT_FILE } from '../../keys/master-key.ts';
+import { systemClock } from '../../primitives/clock.ts';
+import { systemIds } from '../../primitives/ids.ts';
 import type { Engines } from './engines.ts';
 
-/** The key vault of these settings, with the event store that it belongs to. @throws CannotStart */
+/** Returns the key vault of these settings, with the event store to which it belongs. @throws CannotStart */
 export const thisVault = ({ eventStore, keyVault }: VaultStores, settings: Settings): OwnVault => ({
   eventStore,
   keyVault,

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { unavailable } from '../errors/refusal.ts';
-import { OutcomeUnknown, type EventStore } from '../event-store/event-store.ts';
-import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import { anEvent } from '../testing/event-builder.ts';
-import { eventually } from '../testing/eventually.ts';
-import { testFoundation } from '../testing/test-foundation.ts';
-import { Health } from './health.ts';
+import { unavailable } from '../../errors/refusal.ts';
+import { OutcomeUnknown, type EventStore } from '../../event-store/event-store.ts';
+import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { testFoundation } from '../../testing/test-foundation.ts';
+import { Health } from '../health/health.ts';
 import { WatchedEventStore } from './watched-event-store.ts';
 
-/** A store that cannot be written to while it is told so. */
+/** A store whose appends fail as long as it is told to. */
 const startFailing = async (error: Error) => {
   const foundation = await testFoundation();
   const store = new MemoryEventStore();
@@ -16,7 +16,7 @@ const startFailing = async (error: Error) => {
   const isFull = { now: true };
   store.append = (...args) => (isFull.now ? Promise.reject(error) : append(...args));
   const watched = new WatchedEventStore(store, foundation);
-  const health = new Health({ eventStore: watched, readStore: foundation.readStore }, {});
+  const health = new Health({ ...foundation, eventStore: watched }, {});
   return { store, watched, isFull, health, logged: foundation.logged };
 };
 const add = (store: EventStore, expected = -1) => store.append('thing-1', expected, [anEvent()]);

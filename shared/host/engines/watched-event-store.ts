@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal } from '../../errors/refusal.ts';
 import {
   NO_STREAM,
   OutcomeUnknown,
@@ -10,10 +10,10 @@ import {
   type Position,
   type ReadStreamOptions,
   type StoredEvent,
-} from '../event-store/event-store.ts';
-import { toAppend } from '../event-store/transact.ts';
-import type { Clock } from '../primitives/clock.ts';
-import { sha256, type Ids } from '../primitives/ids.ts';
+} from '../../event-store/event-store.ts';
+import { toAppend } from '../../event-store/transactions/transact.ts';
+import type { Clock } from '../../primitives/clock.ts';
+import { sha256, type Ids } from '../../primitives/ids.ts';
 
 const TRY_EVERY_MS = 1_000;
 
@@ -24,8 +24,9 @@ interface WatchedEventStoreOptions {
 }
 
 /**
- * An event store that knows whether it can be written to. After an append that was not stored it tries one of its own each
- * second, because whoever reads health takes this process out of service, and then no more commands come.
+ * An event store that knows whether it can be written to. After a failed append, it tries an append of its own each
+ * second: an unhealthy process is taken out of service and gets no commands any more, so nothing else would show the
+ * recovery.
  */
 export class WatchedEventStore implements EventStore {
   private timer: NodeJS.Timeout | undefined;
@@ -95,7 +96,9 @@ export class WatchedEventStore implements EventStore {
     }, TRY_EVERY_MS).unref();
   }
 
-  /** Only the first success stores an event: as of a request that nobody sent, in a stream that is forgotten. */
+  /**
+   * Only the first success stores an event: like that of a request that nobody sent, in a stream whose events expire.
+   */
   private async tryNow(): Promise<void> {
     const { ids } = this.options;
     const stream = `request-${sha256(ids.uuid())}`;

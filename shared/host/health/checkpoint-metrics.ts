@@ -1,7 +1,7 @@
-import type { CheckpointProgress, CheckpointLoops } from '../loops/checkpoint-loops.ts';
+import type { CheckpointProgress, CheckpointLoops } from '../../loops/checkpoint-loops.ts';
 import type { Measured } from './measure.ts';
 
-/** How far each checkpoint is. */
+/** Gauges of each checkpoint's progress. */
 export const checkpointMetrics = (parts: readonly Pick<CheckpointLoops, 'progress'>[]): Measured[] => {
   const gauge = (name: string, help: string, valueOf: (progress: CheckpointProgress) => number): Measured => ({
     name,

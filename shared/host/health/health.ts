@@ -1,13 +1,16 @@
-import { topics } from '../../schemas/topics.ts';
-import { isDamaged } from '../primitives/damage/damaged-files.ts';
-import { inTime } from '../primitives/in-time.ts';
-import type { Engines } from './engines.ts';
-import type { WatchedEventStore } from './watched-event-store.ts';
+import { join } from 'node:path';
+import { topics } from '../../../schemas/topics.ts';
+import type { Settings } from '../../config/settings.ts';
+import { isDamaged } from '../../primitives/sqlite/damage/damaged-files.ts';
+import { inTime } from '../../primitives/waiting/in-time.ts';
+import type { Engines } from '../engines/engines.ts';
+import type { WatchedEventStore } from '../engines/watched-event-store.ts';
 
 const ANSWER_WITHIN_MS = 1_000;
 
 /**
- * Further conditions for being ready, by name, such as "caught up". One that has no answer within a second is false.
+ * Further conditions of readiness, by name, such as "caught up". A condition without an answer within a second is
+ * false.
  */
 export type Readiness = Record<string, () => boolean | Promise<boolean>>;
 
@@ -15,7 +18,7 @@ type DependencyState = 'up' | 'down';
 type DependencyStates = {
   eventStore: DependencyState;
   readStore: DependencyState;
-  /** Of a part that uses the message bus. */
+  /** Only for a part that uses the message bus. */
   messageBus?: DependencyState;
 };
 
@@ -25,28 +28,29 @@ export interface HealthReport {
   conditions: Record<string, boolean>;
 }
 
-type HealthEngines = Pick<Engines, 'readStore'> &
+type HealthEngines = { settings: Pick<Settings, 'DATA_DIR'> } & Pick<Engines, 'readStore'> &
   Partial<Engines> & { eventStore: Engines['eventStore'] & Partial<Pick<WatchedEventStore, 'writesFail'>> };
 
-/** Reports whether a part of this process can do its work now. */
+/** Reports whether a part of this process can work now. */
 export class Health {
   constructor(
     private readonly engines: HealthEngines,
     private readonly readiness: Readiness,
   ) {}
 
-  /** Reports whether each engine answers, within a second, is not damaged, and the event store can be written to. */
+  /** Reports whether each engine answers within a second and is not damaged, and the event store can be written to. */
   async dependencies(): Promise<DependencyStates> {
-    const { eventStore, readStore, messageBus } = this.engines;
+    const { eventStore, readStore, messageBus, settings } = this.engines;
+    const damaged = (name: string) => isDamaged(join(settings.DATA_DIR, name));
     const [events, documents, messages] = await Promise.all([
       stateOf(() => eventStore.head()),
       stateOf(() => readStore.position('health')),
       messageBus && stateOf(() => messageBus.offsets(topics.contracts, 'latest')),
     ]);
     return {
-      eventStore: eventStore.writesFail || isDamaged('events.db') ? 'down' : events,
-      readStore: isDamaged('read.db') ? 'down' : documents,
-      ...(messages && { messageBus: isDamaged('bus.db') ? 'down' : messages }),
+      eventStore: eventStore.writesFail || damaged('events.db') ? 'down' : events,
+      readStore: damaged('read.db') ? 'down' : documents,
+      ...(messages && { messageBus: damaged('bus.db') ? 'down' : messages }),
     };
   }
 

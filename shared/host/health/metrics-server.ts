@@ -24,7 +24,7 @@ const text = (status: number, body: string): Answer => ({ status, type: 'text/pl
 
 /**
  * Serves health and metrics of one process on a separate port: `/health/live`, `/health/ready` and `/metrics`.
- * @param ready returns the answer of `/health/ready`, which is 503 when it fails
+ * @param ready returns the answer of `/health/ready`, which is 503 if it fails
  */
 export const startMetricsServer = async (
   { host, port }: { host: string; port: number },

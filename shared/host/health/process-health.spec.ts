@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '../testing/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { HealthReport } from './health.ts';
 import { ProcessHealth } from './process-health.ts';
 
 const up = { eventStore: 'up', readStore: 'up' } as const;
 
-/** A part whose health can be changed, and that counts how often it is asked. */
+/** A part whose health can be changed, and that counts how many times it is asked. */
 const somePart = () => {
   const part = {
     asked: 0,

@@ -1,7 +1,7 @@
 import type { HealthReport } from './health.ts';
-import type { RunningPart } from './running-part.ts';
+import type { RunningPart } from '../running-part.ts';
 
-/** So many who ask cost no more than one. */
+/** Cache time, so that frequent probes share one check. */
 const KEPT_MS = 1_000;
 
 export interface ReadyAnswer {
@@ -11,12 +11,12 @@ export interface ReadyAnswer {
 
 type Parts = Readonly<Record<string, Pick<RunningPart, 'health'>>>;
 
-/** The one answer of `/health/ready` of a process, on whichever port it is asked, kept for a second. */
+/** The answer of `/health/ready` of a process, the same on each of its ports, cached for a second. */
 export class ProcessHealth {
   private parts: Parts | undefined;
   private kept: Promise<ReadyAnswer> | undefined;
 
-  /** From now on the process is ready when all these parts are; before, it is starting. */
+  /** From now on the process is ready when all these parts are. Before, it is starting. */
   report(parts: Parts): void {
     this.parts = parts;
     this.kept = undefined;

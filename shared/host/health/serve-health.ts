@@ -2,12 +2,12 @@ import { checkpointMetrics } from './checkpoint-metrics.ts';
 import { measure } from './measure.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import type { ProcessHealth } from './process-health.ts';
-import type { StartingProcess } from './run-process.ts';
-import type { RunningPart } from './running-part.ts';
+import type { StartingProcess } from '../run-process.ts';
+import type { RunningPart } from '../running-part.ts';
 
 /**
  * Serves health and metrics of a process on `METRICS_PORT`. The process is ready when all its parts are.
- * @returns the address; `undefined` when it is off
+ * @returns the URL; `undefined` if the port is off
  */
 export const serveHealth = async (
   { settings: { METRICS_PORT, HOST }, shutdown }: StartingProcess,

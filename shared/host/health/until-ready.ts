@@ -1,20 +1,20 @@
-import { pause } from '../primitives/pause.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
 import type { HealthReport } from './health.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logger.ts';
 
 const READY_POLL_MS = 100;
-/** How often a start logs what it waits for. */
+/** How often a start logs what it is waiting for. */
 const WAITING_EVERY_MS = 5_000;
 
 export interface WaitOptions {
   logger: Logger;
-  /** Ends the wait: it throws what the signal was aborted with. */
+  /** Ends the wait by throwing the signal's reason. */
   signal: AbortSignal;
-  /** Default: without end. */
+  /** Default: no limit. */
   patienceMs?: number;
 }
 
-/** Waits until all these parts are ready. @returns whether they are, when its patience ends */
+/** Waits until all these parts are ready. @returns `false` if the wait took longer than `patienceMs` */
 export const untilReady = async (
   parts: readonly { health: () => Promise<HealthReport> }[],
   { logger, signal, patienceMs = Infinity }: WaitOptions,

@@ -1,39 +1,39 @@
-import { CannotStart } from '../errors/cannot-start.ts';
-import { tryOpenText } from '../keys/sealed-text.ts';
-import type { KeyVault, VaultKey } from './key-vault.ts';
-import { recordedVault, type OwnVault } from './own-vault.ts';
-import { opensCheck, sealCheck, wrappingKeyOf } from './sealed-keys.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { tryOpenText } from '../../keys/sealed-text.ts';
+import type { KeyVault, VaultKey } from '../key-vault.ts';
+import { recordedVault, type OwnVault } from '../own-vault.ts';
+import { opensCheck, sealCheck, wrappingKeyOf } from '../sealed-keys.ts';
 import { readBackup } from './vault-backup.ts';
-import { destroyedKeys, evidenceOfKeys, type Evidence } from './vault-evidence.ts';
+import { destroyedKeys, evidenceOfKeys, type Evidence } from '../vault-evidence.ts';
 
-/** Keys that are compared and added at once. */
+/** Keys compared and added in one batch. */
 const KEYS_AT_ONCE = 500;
 const NAMED_MAX = 10;
 
 export interface Restored {
   added: number;
-  /** Those that the vault had. */
+  /** Keys that the vault had already. */
   kept: number;
-  /** Those that the vault had otherwise. */
+  /** Keys that the vault had with another value. */
   replaced: number;
-  /** Those that stay destroyed, whatever the backup has of them. */
+  /** Keys that stay destroyed, whatever the backup has for them. */
   destroyed: number;
 }
 
 interface RestoreOptions {
-  /** Whether the backup's keys take the place of those that differ. The caller has the vault alone then. */
+  /** Whether the backup's keys replace keys of the vault that differ. The caller must hold the vault alone then. */
   replaces: boolean;
   /** ISO 8601. */
   at: string;
-  /** Called with the number of keys that are done. */
+  /** Called with the number of keys done. */
   progress?: (keys: number) => void;
 }
 
 /**
- * Restores what is missing of a backup. What was destroyed since stays so: what the backup, the vault or the event store
- * knows as destroyed. Nothing is changed unless the backup is whole, belongs to the event store, and each of its keys is
- * opened by the master key. The identity comes last, so a vault that was restored in part is not used: repeat it then.
- * @param read reads the backup's lines from the beginning; it is called twice
+ * Restores the keys of a backup that the vault lacks. A key stays destroyed if the backup, the vault or the event store
+ * knows it as destroyed. Changes nothing unless the backup is complete, belongs to the event store, and the master key
+ * opens each of its keys. Writes the identity last, so a partly restored vault is not used: repeat the restore then.
+ * @param read reads the backup's lines from the beginning; called twice
  * @throws CannotStart
  */
 export const restoreVault = async (
@@ -66,7 +66,7 @@ interface Part {
   wrappingKey: Uint8Array;
   check: string | undefined;
   at: string;
-  /** Counts on. */
+  /** Counters, incremented here. */
   restored: Restored;
 }
 
@@ -101,7 +101,7 @@ interface ToCompare {
   replaces: boolean;
 }
 
-/** Returns the id that the vault is to have, if it is known. @throws CannotStart if anything stands against the backup */
+/** Returns the id for the restored vault, if it is known. @throws CannotStart if anything speaks against the backup */
 const requireRestorable = async (
   own: OwnVault,
   read: () => AsyncIterable<string>,
@@ -135,7 +135,10 @@ const requireRestorable = async (
   return vaultId ?? backedUpId;
 };
 
-/** Returns the id that the vault has, or had. @throws CannotStart if it is another vault, or has another master key */
+/**
+ * Returns the id that the vault has, or had.
+ * @throws CannotStart if this is another vault, or has another master key
+ */
 const vaultToRestore = async (own: OwnVault, wrappingKey: Uint8Array): Promise<string | undefined> => {
   const { keyVault, names } = own;
   const present = await keyVault.identity();

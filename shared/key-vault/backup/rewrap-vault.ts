@@ -1,17 +1,17 @@
-import { CannotStart } from '../errors/cannot-start.ts';
-import { openText, sealText, tryOpenText } from '../keys/sealed-text.ts';
-import { everyKey } from './every-key.ts';
-import type { KeyVault } from './key-vault.ts';
-import { opensCheck, sealCheck, wrappingKeyOf } from './sealed-keys.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { openText, sealText, tryOpenText } from '../../keys/sealed-text.ts';
+import { everyKey } from '../every-key.ts';
+import type { KeyVault } from '../key-vault.ts';
+import { opensCheck, sealCheck, wrappingKeyOf } from '../sealed-keys.ts';
 
 const NAMED_MAX = 10;
 
 export interface VaultStatus {
   keys: number;
   destroyed: number;
-  /** Those that this master key does not open. */
+  /** Number of keys that this master key does not open. */
   unreadable: number;
-  /** The ids of the first ten of these. */
+  /** The ids of the first ten unreadable keys. */
   unreadableIds: string[];
 }
 
@@ -32,16 +32,16 @@ export const vaultStatus = async (vault: KeyVault, masterKey: Uint8Array): Promi
 interface MasterKeys {
   from: Uint8Array;
   to: Uint8Array;
-  /** Called with the number of keys that are encrypted anew. */
+  /** Called with the number of keys encrypted again. */
   progress?: (keys: number) => void;
 }
 
 /**
- * Encrypts every key with another master key. The caller has the vault alone. The check value is replaced first, so that no
- * process uses a vault that has keys of both, and none with the former key adds to it. After a crash it is repeated: what is
- * done is left as it is.
+ * Encrypts every key with another master key. The caller must hold the vault alone. Replaces the check value first, so
+ * that no process uses a vault with keys of both master keys, and none adds keys with the former one. After a crash, a
+ * repeated call leaves finished keys as they are.
  * @returns how many keys it has changed
- * @throws CannotStart if neither of the two opens the vault, or one of its keys; nothing is changed then
+ * @throws CannotStart if neither master key opens the vault, or one of its keys; nothing is changed then
  */
 export const rewrapVault = async (vault: KeyVault, { from, to, progress }: MasterKeys): Promise<number> => {
   const [before, after] = [wrappingKeyOf(from), wrappingKeyOf(to)];

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { safeParse } from '../primitives/safe-parse.ts';
-import { everyKey } from './every-key.ts';
-import type { KeyVault, VaultKey } from './key-vault.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { safeParse } from '../../primitives/text/safe-parse.ts';
+import { everyKey } from '../every-key.ts';
+import type { KeyVault, VaultKey } from '../key-vault.ts';
 
 /** The first line. Version 1 has neither an identity nor a last line. */
 const heading = z.object({
@@ -20,8 +20,9 @@ const backedUpKey = z.object({
 const ending = z.object({ keys: z.int().nonnegative() });
 
 /**
- * Yields the lines of a backup: each key as it is stored, so that only the master key opens it. A key that is added
- * meanwhile may be left out; of a user's two keys the owner key is stored first and listed last, so that it is not missing.
+ * Yields the lines of a backup: each key as it is stored, so that only the master key opens it. A key added meanwhile
+ * may be missing. Of a user's two keys, the owner key is stored first and listed last, so a backup with the data key
+ * has the owner key too.
  */
 export async function* backupVault(vault: KeyVault, at: string): AsyncGenerator<string> {
   const identity = await vault.identity();
@@ -35,8 +36,8 @@ export async function* backupVault(vault: KeyVault, at: string): AsyncGenerator<
 }
 
 /**
- * Yields the id of the vault, `undefined` of an old backup, and then the keys of a backup.
- * @throws CannotStart if it is not whole
+ * Yields the id of the vault (`undefined` for version 1), then the keys of a backup.
+ * @throws CannotStart if the backup is incomplete
  */
 export async function* readBackup(lines: AsyncIterable<string>): AsyncGenerator<string | undefined | VaultKey> {
   let number = 0;
@@ -60,7 +61,7 @@ export async function* readBackup(lines: AsyncIterable<string>): AsyncGenerator<
     else throw new CannotStart(`line ${String(number)} is not of a backup of a key vault`);
   }
   if (version === 0) throw new CannotStart('the backup is empty');
-  if (version > 1 && !isEnded) throw new CannotStart('the backup is not whole: its last line is missing');
+  if (version > 1 && !isEnded) throw new CannotStart('the backup is incomplete: its last line is missing');
 }
 
 const parsed = (line: string): unknown => {

@@ -1,22 +1,22 @@
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import { systemClock } from '../primitives/clock.ts';
-import { systemIds } from '../primitives/ids.ts';
-import { anEvent } from '../testing/event-builder.ts';
-import { MemoryKeyVault } from './key-vault.memory.ts';
-import { recordDestroyedKey, requireOwnVault } from './own-vault.ts';
+import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
+import { systemClock } from '../../primitives/clock.ts';
+import { systemIds } from '../../primitives/ids.ts';
+import { anEvent } from '../../testing/event-builder.ts';
+import { MemoryKeyVault } from '../../testing/engines/key-vault.memory.ts';
+import { recordDestroyedKey, requireOwnVault } from '../own-vault.ts';
 import { restoreVault } from './restore-vault.ts';
 import { rewrapVault, vaultStatus } from './rewrap-vault.ts';
-import { sealedIn } from './sealed-before.ts';
+import { sealedIn } from '../sealed-before.ts';
 import { backupVault } from './vault-backup.ts';
-import { VaultKeys } from './vault-keys.ts';
+import { VaultKeys } from '../vault-keys.ts';
 
 const masterKey = Buffer.alloc(32, 1);
 const otherKey = Buffer.alloc(32, 2);
 const AT = '2026-01-02T03:04:05.678Z';
 const names = { vault: 'the vault', masterKey: 'MASTER_KEY' };
-/** Of the vault itself. */
+/** Number of keys that a vault has from the beginning. */
 const FIRST = 3;
 
 async function* linesOf(whole: string): AsyncGenerator<string> {

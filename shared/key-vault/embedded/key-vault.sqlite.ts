@@ -1,12 +1,12 @@
 import type { StatementSync } from 'node:sqlite';
-import { unavailable, Refusal } from '../errors/refusal.ts';
-import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
-import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
-import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
+import { unavailable, Refusal } from '../../errors/refusal.ts';
+import { rowCrc } from '../../primitives/sqlite/damage/row-crc.sqlite.ts';
+import { LIMIT, SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
+import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from '../key-vault.ts';
 
 const COLUMNS = 'id, sealed, created_at AS createdAt, destroyed_at AS destroyedAt, crc';
 
-/** So many keys are checked when the vault is opened, in less than half a second. */
+/** Maximum keys checked when the vault is opened, which takes less than half a second. */
 const CHECKED_KEYS_MAX = 100_000;
 
 interface PendingAdd {
@@ -16,7 +16,7 @@ interface PendingAdd {
   reject: (error: unknown) => void;
 }
 
-/** The embedded key vault: one SQLite file. Keys that are added in one tick of the event loop share a commit. */
+/** The embedded key vault: one SQLite file. Keys added in one tick share a commit. */
 export class SqliteKeyVault implements KeyVault {
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;
@@ -33,14 +33,13 @@ export class SqliteKeyVault implements KeyVault {
     this.database.setUp(() => {
       this.database.exec(`
       CREATE TABLE IF NOT EXISTS keys (
-        id TEXT PRIMARY KEY, sealed TEXT, created_at TEXT NOT NULL, destroyed_at TEXT
+        id TEXT PRIMARY KEY, sealed TEXT, created_at TEXT NOT NULL, destroyed_at TEXT, crc INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS identity (
-        only INTEGER PRIMARY KEY CHECK (only = 1), vault_id TEXT NOT NULL, check_value TEXT NOT NULL, is_rewrapping INTEGER NOT NULL
+        only INTEGER PRIMARY KEY CHECK (only = 1), vault_id TEXT NOT NULL, check_value TEXT NOT NULL, is_rewrapping INTEGER NOT NULL,
+        crc INTEGER NOT NULL
       ) STRICT;
     `);
-      // Rows had no CRC once.
-      for (const table of ['keys', 'identity']) this.database.addColumn(table, 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare('INSERT INTO keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
@@ -54,7 +53,7 @@ export class SqliteKeyVault implements KeyVault {
     this.replaceIdentity = prepare(
       'INSERT OR REPLACE INTO identity (only, vault_id, check_value, is_rewrapping, crc) VALUES (1, ?, ?, ?, ?)',
     );
-    // A key whose id the disk changed would not be found, and so not be checked, later.
+    // A key whose id the disk changed would not be found later, and so never be checked.
     for (const row of this.page.iterate('', CHECKED_KEYS_MAX)) this.toKey(row);
   }
 
@@ -110,7 +109,7 @@ export class SqliteKeyVault implements KeyVault {
     return Promise.resolve(this.page.all(after, limit).map(this.toKey));
   }
 
-  /** The lock of its folder serves for that. */
+  /** The lock of the data folder ensures this. */
   use(): Promise<void> {
     return Promise.resolve();
   }
@@ -157,7 +156,7 @@ export class SqliteKeyVault implements KeyVault {
   }
 
   private readonly toKey = (row: unknown): VaultKey => {
-    const { crc, ...key } = row as VaultKey & { crc: number | null };
+    const { crc, ...key } = row as VaultKey & { crc: number };
     this.database.requireRow(valuesOf(key), crc, `the key ${key.id}`);
     return key;
   };

@@ -1,6 +1,6 @@
 import type { Collection } from 'mongodb';
-import { openDatabase, type MongoDatabase, type MongoOptions } from '../read-store/mongo-database.mongo.ts';
-import { unlessDuplicate } from '../read-store/mongo-answers.mongo.ts';
+import { openDatabase, type MongoDatabase, type MongoOptions } from '../../read-store/mongodb/mongo-database.mongo.ts';
+import { unlessDuplicate } from '../../read-store/mongodb/mongo-answers.mongo.ts';
 import {
   foreignCheck,
   vaultDatabase,
@@ -8,7 +8,7 @@ import {
   type NewVaultKey,
   type VaultIdentity,
   type VaultKey,
-} from './key-vault.ts';
+} from '../key-vault.ts';
 import { VaultUsers } from './vault-users.mongo.ts';
 
 const THE_IDENTITY = 'identity';
@@ -49,9 +49,9 @@ export class MongoKeyVault implements KeyVault {
   }
 
   /**
-   * Adds keys without a transaction, which a single server lacks. So that none stays that is encrypted with a former master
-   * key, the check value is compared before, and once more after: then either it is still the same, and whoever replaces it
-   * later finds the keys, or what was added is removed again, and nobody was told of it.
+   * Adds keys without a transaction, which a single server lacks. Compares the check value before and after, so that no
+   * key stays that was encrypted with a former master key: either the value is the same afterwards, and a later rewrap
+   * finds the keys, or the added keys are removed again before anybody was told of them.
    */
   async add(keys: readonly NewVaultKey[], check: string | undefined): Promise<VaultKey[]> {
     if ((await this.identity())?.check !== check) throw foreignCheck();
@@ -61,7 +61,7 @@ export class MongoKeyVault implements KeyVault {
         { $setOnInsert: { ...key, destroyedAt: null } },
         { upsert: true },
       );
-      // A duplicate: another process has added it at the same moment.
+      // A duplicate: another process added the key at the same moment.
       await this.database.withDeadline(insert.then(nothing, unlessDuplicate(undefined)));
     }
     if ((await this.identity())?.check !== check) {
@@ -88,7 +88,7 @@ export class MongoKeyVault implements KeyVault {
       { $set: { sealed: null, destroyedAt: at }, $setOnInsert: { createdAt: at } },
       { upsert: true },
     );
-    // A duplicate: it was destroyed before.
+    // A duplicate: the key was destroyed before.
     await this.database.withDeadline(update.then(nothing, unlessDuplicate(undefined)));
   }
 

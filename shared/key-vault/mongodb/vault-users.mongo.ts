@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { Logger } from 'pino';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { hasEnded, THIS_PROCESS } from '../loops/lease-holder.ts';
-import { pause } from '../primitives/pause.ts';
-import type { MongoDatabase } from '../read-store/mongo-database.mongo.ts';
-import { unlessDuplicate } from '../read-store/mongo-answers.mongo.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { hasEnded, THIS_PROCESS } from '../../loops/lease-holder.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
+import type { MongoDatabase } from '../../read-store/mongodb/mongo-database.mongo.ts';
+import { unlessDuplicate } from '../../read-store/mongodb/mongo-answers.mongo.ts';
 
 /** How often a process renews its entry. */
 const RENEW_MS = 1_000;
-/** An entry that was not renewed for so long, as the one who asks measures it, is of a process that was killed. */
+/** An entry that was not renewed for this long, by the observer's own clock, belongs to a process that was killed. */
 const LOST_AFTER_MS = 6_000;
 const LOOK_EVERY_MS = 250;
 
-/** Each use of a vault has an entry; the one that has the vault alone is called so. */
+/** The entry id of a process that has the vault alone. Other entries have ids of their own. */
 const ALONE = 'alone';
 interface Entry {
   _id: string;
@@ -22,8 +22,8 @@ interface Entry {
 }
 
 /**
- * The processes that use a vault on MongoDB, so that one that needs the vault alone finds out about the others. Whoever
- * comes enters itself first and looks for others then, so of two at once at least one sees the other.
+ * The processes that use a vault on MongoDB, so that a process which needs it alone detects the others. Each process
+ * writes its own entry first and looks for others afterwards, so of two concurrent ones at least one sees the other.
  */
 export class VaultUsers {
   private entry: string | undefined;
@@ -42,7 +42,7 @@ export class VaultUsers {
     this.entry = entry;
     this.renewing = setInterval(() => {
       this.renew(entry).catch((err: unknown) => {
-        this.logger.warn({ err }, 'the key vault does not learn that this process still uses it');
+        this.logger.warn({ err }, 'this process could not renew its entry in the key vault');
       });
     }, RENEW_MS).unref();
     if (how === 'shared') return this.waitForEnd(ALONE);
@@ -72,8 +72,8 @@ export class VaultUsers {
   }
 
   /**
-   * Returns once this entry is away, and removes it if it is of a process that was killed.
-   * @throws CannotStart as soon as it is renewed
+   * Waits until an entry is gone, and removes it if its process was killed.
+   * @throws CannotStart as soon as the entry is renewed
    */
   private async waitForEnd(entry: string): Promise<void> {
     const first = await this.find(entry);

@@ -8,11 +8,11 @@ export type RecoverSigner = (text: string, signature: string) => string | undefi
 /** 27 and 28, or 0 and 1 as hardware wallets send it. */
 const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
 /**
- * Half of the order of the curve. A signature with a larger s is another one's twin, which anybody can make of it.
- * ethers looks at the first bit of s only.
+ * Half of the order of the curve. A signature with a larger s is the twin of another signature, which anybody can
+ * compute. ethers checks only the first bit of s.
  */
 const S_MAX = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0';
 
-/** Whether a signature in lower-case hex is 65 bytes in the one form of it that is accepted (EIP-2). */
+/** Whether a signature in lower-case hex has 65 bytes and the canonical form (EIP-2). */
 export const isCanonical = (signature: string): boolean =>
   /^0x[0-9a-f]{130}$/.test(signature) && signature.slice(66, 130) <= S_MAX && RECOVERY_BYTES.has(signature.slice(-2));

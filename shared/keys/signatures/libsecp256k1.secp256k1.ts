@@ -1,10 +1,10 @@
-/** libsecp256k1, as the package's binaries for Node offer it. */
+/** The functions of libsecp256k1 that the package's binaries for Node offer. */
 interface Library {
-  /** Returns 65 bytes: 4, x and y. @throws Error if no key made the signature */
+  /** Returns 65 bytes: 4, x and y. @throws Error if no key can have made the signature */
   ecdsaRecover: (signature: Uint8Array, recoveryId: number, digest: Uint8Array, compressed: false) => Uint8Array;
-  /** Low s, nonce of RFC 6979. @throws Error if it is not a private key */
+  /** Signs with low s and the nonce of RFC 6979. @throws Error if this is not a private key */
   ecdsaSign: (digest: Uint8Array, privateKey: Uint8Array) => { signature: Uint8Array; recid: number };
-  /** Returns 65 bytes: 4, x and y. @throws Error if it is not a private key */
+  /** Returns 65 bytes: 4, x and y. @throws Error if this is not a private key */
   publicKeyCreate: (privateKey: Uint8Array, compressed: false) => Uint8Array;
 }
 
@@ -18,5 +18,5 @@ const load = async (): Promise<Library | undefined> => {
   }
 };
 
-/** `undefined` where the package has no binary for this machine. */
+/** `undefined` if the package has no binary for this machine. */
 export const libsecp256k1 = await load();

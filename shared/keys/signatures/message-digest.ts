@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What a wallet signs of a text by EIP-191 (`personal_sign`). */
+/** Returns the digest that a wallet signs for a text by EIP-191 (`personal_sign`). */
 export const messageDigest = (text: string): Buffer => {
   const bytes = Buffer.from(text);
   const prefix = `\x19Ethereum Signed Message:\n${String(bytes.length)}`;

@@ -1,7 +1,7 @@
 import { verifyMessage, Wallet } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { randomWallet } from '../testing/random-wallet.ethers.ts';
+import { randomWallet } from '../../testing/http/random-wallet.ethers.ts';
 import { recoverInJavaScript } from './recover-signer.ethers.ts';
 import { isNative, recoverSigner } from './recover-signer.ts';
 
@@ -10,7 +10,7 @@ const word = (value: bigint) => value.toString(16).padStart(64, '0');
 const key = fc.bigInt({ min: 1n, max: ORDER - 1n }).map((secret) => new Wallet(`0x${word(secret)}`));
 const text = fc.string({ unit: 'binary', maxLength: 300 });
 
-/** Numbers about the borders of what a signature may hold. */
+/** Numbers at the limits of the parts of a signature. */
 const border = fc
   .tuple(fc.constantFrom(0n, ORDER / 2n, ORDER, 2n ** 256n - 1n), fc.bigInt({ min: -2n, max: 2n }))
   .map(([at, off]) => word(BigInt.asUintN(256, at + off)));
@@ -19,7 +19,7 @@ const scalar = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map(word),
   fc.bigInt({ min: 1n, max: ORDER / 2n }).map(word),
 );
-/** ethers takes what has its first bit clear for low, which is 2¹²⁷ numbers more. */
+/** ethers takes any s whose first bit is clear for low, which is 2¹²⁷ numbers more. */
 const isLow = (s: string) => BigInt(`0x${s}`) <= ORDER / 2n;
 const byEthers = (signed: string, signature: string) => {
   try {
@@ -29,7 +29,7 @@ const byEthers = (signed: string, signature: string) => {
   }
 };
 const ACCEPTED = ['00', '01', '1b', '1c'];
-/** Of a larger one ethers takes the lowest bit, as EIP-155 writes it for transactions. */
+/** Of a larger byte ethers takes the lowest bit, as EIP-155 writes it for transactions. */
 const recoveryByte = fc.constantFrom(...ACCEPTED, ...ACCEPTED, '02', '03', '1a', '1d', '23', 'ff');
 
 describe('who signed a text', () => {

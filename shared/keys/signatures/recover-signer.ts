@@ -1,7 +1,11 @@
-import { libsecp256k1 } from './libsecp256k1.secp256k1.ts';
-import { addressOfPoint } from './secp256k1-keys.ts';
 import { isCanonical, type RecoverSigner } from './canonical-signature.ts';
+import { libsecp256k1 } from './libsecp256k1.secp256k1.ts';
 import { messageDigest } from './message-digest.ts';
+import { recoverInJavaScript } from './recover-signer.ethers.ts';
+import { addressOfPoint } from './secp256k1-keys.ts';
+
+/** Whether this machine has the fast library. */
+export const isNative = libsecp256k1 !== undefined;
 
 const RECOVERY_BYTE_FROM_27 = 27;
 
@@ -19,5 +23,5 @@ const recoverWith =
     }
   };
 
-/** Recovers in a twentieth of the time that ethers takes; `undefined` where there is no binary for this machine. */
-export const recoverNatively = libsecp256k1 && recoverWith(libsecp256k1);
+/** The library takes a twentieth of the time of ethers. */
+export const recoverSigner: RecoverSigner = libsecp256k1 ? recoverWith(libsecp256k1) : recoverInJavaScript;

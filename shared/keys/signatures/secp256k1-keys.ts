@@ -1,5 +1,5 @@
 import { createECDH, hash } from 'node:crypto';
-import { checksumAddress } from '../chain/address.ts';
+import { checksumAddress } from '../../chain/identifiers/address.ts';
 import { libsecp256k1 } from './libsecp256k1.secp256k1.ts';
 
 const KEY_BYTES = 32;
@@ -13,7 +13,7 @@ export const newPrivateKey = (): Buffer => {
   return Buffer.concat([Buffer.alloc(KEY_BYTES - key.length), key]);
 };
 
-/** OpenSSL takes twenty times as long as libsecp256k1. */
+/** Fallback: OpenSSL takes twenty times as long as libsecp256k1. */
 export const pointByOpenSsl = (privateKey: Uint8Array): Uint8Array => {
   const curve = createECDH('secp256k1');
   curve.setPrivateKey(privateKey);

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { Topic } from '../../schemas/topics.ts';
-import type { BusBatch, Offsets } from './message-bus.ts';
-import { SqliteMessageBus } from './message-bus.sqlite.ts';
-import { eventually } from '../testing/eventually.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import type { BusBatch, Offsets } from '../message-bus.ts';
+import { SqliteMessageBus } from '../embedded/message-bus.sqlite.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { BatchServer } from './batch-server.ts';
 
 const topic: Topic = { name: 'test.topic', partitions: 2, retentionMs: null };
 
-/** A bus whose first consumer fails after everything was read. */
+/** A bus whose first consumer fails once everything was read. */
 class BreakingBus extends SqliteMessageBus {
   hasBroken = false;
 

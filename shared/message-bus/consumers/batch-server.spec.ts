@@ -14,22 +14,22 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { EMPTY, map, of, throwError, type Observable } from 'rxjs';
-import type { Topic } from '../../schemas/topics.ts';
-import { MemoryMessageBus } from './message-bus.memory.ts';
-import type { BusBatch, Offsets } from './message-bus.ts';
-import { eventually } from '../testing/eventually.ts';
-import { testFoundation } from '../testing/test-foundation.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import { MemoryMessageBus } from '../../testing/engines/message-bus.memory.ts';
+import type { BusBatch, Offsets } from '../message-bus.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { testFoundation } from '../../testing/test-foundation.ts';
 import { BatchContext, BatchServer, ErrorAsItIs, type BatchServerOptions } from './batch-server.ts';
 
 const topic: Topic = { name: 'test.topic', partitions: 2, retentionMs: null };
 /** An array, because Nest's types allow no second argument for the handler of a single pattern. */
 const pattern = [topic.name];
 const WITHIN_MS = 5_000;
-/** The answer of a server that is away. */
+/** The answer of a server that is down. */
 const SILENT = new Promise<Offsets>(() => undefined);
 const apps: INestMicroservice[] = [];
 
-/** A bus whose consumers fail in the middle of a batch, that many times. */
+/** A bus whose consumers fail in the middle of a batch, this many times. */
 class BreakingBus extends MemoryMessageBus {
   breaks = 0;
 
@@ -250,7 +250,7 @@ describe('a batch server', () => {
     await publish('0', '1', '2', '3', '4');
     await app.listen();
     await eventually(() => given.length >= 4, WITHIN_MS, 'all batches must arrive');
-    // The batch before a failure was handled, and may be given again.
+    // The batch before a failure was handled, and may be delivered again.
     expect([...new Set(given)]).toEqual(['1', '2', '3', '4']);
     expect(errors()).toEqual(['no start yet', 'the bus failed']);
     expect(calls).toBe(2);

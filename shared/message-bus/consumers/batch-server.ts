@@ -1,13 +1,14 @@
 import { Catch, type RpcExceptionFilter } from '@nestjs/common';
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { isObservable, lastValueFrom, throwError, type Observable } from 'rxjs';
-import type { Topic } from '../../schemas/topics.ts';
-import { SupervisedLoop } from '../loops/supervised-loop.ts';
-import { TopicReplaced, type BusBatch, type MessageBus, type Offsets } from './message-bus.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import { SupervisedLoop } from '../../loops/supervised-loop.ts';
+import { followed, type FollowedPartitions } from '../followed-partitions.ts';
+import { TopicReplaced, type BusBatch, type MessageBus, type Offsets, type WhereToRead } from '../message-bus.ts';
 import type { Logger } from 'pino';
-import { untilAborted } from '../primitives/until-aborted.ts';
+import { untilAborted } from '../../primitives/waiting/until-aborted.ts';
 
-/** The context of a batch for its handler. */
+/** The context that a handler receives with its batch. */
 export class BatchContext extends BaseRpcContext<[topic: Topic, signal: AbortSignal]> {
   get topic(): Topic {
     return this.args[0];
@@ -24,15 +25,14 @@ export interface BatchServerOptions {
   logger: Logger;
   /** The topics that handlers may name. */
   topics: readonly Topic[];
-  /** Returns the first offsets of a topic. Called until it succeeds, and again when the topic was replaced. */
-  startAt: (topic: Topic) => Promise<Offsets>;
+  /** Returns where to read from. Called until it succeeds, and again when the topic was replaced. */
+  startAt: (topic: Topic) => Promise<WhereToRead>;
 }
 
 /**
  * Nest's transport over the message bus. `@EventPattern(topic.name)` names a handler that takes `@Payload() batch:
- * BusBatch`. It receives the batches of the topic one after the other, each when the last was handled. When a handler
- * or the bus fails, the error is logged and the batch is tried again, until it succeeds or the server closes. So a
- * handler may see a batch twice.
+ * BusBatch`. A handler receives the batches of its topic one after the other. When it or the bus fails, the server logs
+ * the error and retries the batch until it succeeds or the server closes, so a handler may see a batch twice.
  */
 export class BatchServer extends Server implements CustomTransportStrategy {
   override readonly propagatesEventHandlerErrors = true;
@@ -47,7 +47,7 @@ export class BatchServer extends Server implements CustomTransportStrategy {
     return this.loops.every(({ state }) => state === 'running');
   }
 
-  /** @throws when a handler is not for events of a known topic, or a topic has two, which would need a position each */
+  /** @throws if a handler is not for events of a known topic, or a topic has two, which would need a position each */
   listen(callback: () => void): void {
     this.loops = Array.from(this.messageHandlers, ([name, handler]) => {
       const topic = this.options.topics.find((one) => one.name === name);
@@ -73,18 +73,16 @@ export class BatchServer extends Server implements CustomTransportStrategy {
 
   private loop(topic: Topic, handler: MessageHandler): SupervisedLoop {
     const { messageBus, logger, startAt } = this.options;
-    let next: Map<number, string> | undefined;
+    let next: FollowedPartitions | undefined;
     return new SupervisedLoop(`consumer of ${topic.name}`, logger, async (signal, working) => {
-      next ??= new Map(await untilAborted(startAt(topic), signal));
-      // When there is something to read, the first batch shows whether the consumer works.
+      next ??= followed(await untilAborted(startAt(topic), signal));
+      // If there are messages to read, the first batch shows whether the consumer works.
       const latest = await untilAborted(messageBus.offsets(topic, 'latest'), signal);
       if (!isBehind(next, await untilAborted(messageBus.offsets(topic, 'earliest'), signal), latest)) working();
       const context = new BatchContext([topic, signal]);
       try {
         for await (const batch of messageBus.consume(topic, next, signal)) {
           await this.handle(handler, batch, context);
-          const last = batch.messages.at(-1);
-          if (last) next.set(batch.partition, String(BigInt(last.offset) + 1n));
           working();
         }
       } catch (error) {
@@ -103,7 +101,9 @@ export class BatchServer extends Server implements CustomTransportStrategy {
   }
 }
 
-/** Passes errors of a controller to the batch server unchanged; Nest would replace them by `Internal server error`. */
+/**
+ * Passes errors of a controller to the batch server unchanged; Nest would replace them with `Internal server error`.
+ */
 @Catch()
 export class ErrorAsItIs implements RpcExceptionFilter {
   catch(error: unknown): Observable<never> {
@@ -111,9 +111,12 @@ export class ErrorAsItIs implements RpcExceptionFilter {
   }
 }
 
-/** Whether a kept message was not given yet. The end alone does not show that: an empty partition may end anywhere. */
-const isBehind = (next: Offsets, earliest: Offsets, latest: Offsets): boolean =>
-  Array.from(next).some(([partition, offset]) => {
+/**
+ * Whether a kept message was not consumed yet. The end offset alone does not show that: an empty partition may end
+ * anywhere.
+ */
+const isBehind = (next: FollowedPartitions, earliest: Offsets, latest: Offsets): boolean =>
+  Array.from(next).some(({ partition, offset }) => {
     const end = BigInt(latest.get(partition) ?? 0);
     return BigInt(offset) < end && BigInt(earliest.get(partition) ?? 0) < end;
   });

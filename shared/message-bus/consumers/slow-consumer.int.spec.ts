@@ -5,16 +5,16 @@ import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import kafkajs, { type Admin } from 'kafkajs';
-import type { BusBatch } from './message-bus.ts';
-import { eventually } from '../testing/eventually.ts';
-import { asAdmin } from '../testing/kafka-admin.kafka.ts';
-import { connectForTests, kafkaForTests } from '../testing/test-bus.kafka.ts';
-import { whereServer } from '../testing/servers.ts';
-import { testFoundation } from '../testing/test-foundation.ts';
+import type { BusBatch } from '../message-bus.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { asAdmin } from '../../testing/engines/kafka-admin.kafka.ts';
+import { connectForTests, kafkaForTests } from '../../testing/engines/test-bus.kafka.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { testFoundation } from '../../testing/test-foundation.ts';
 import { BatchServer } from './batch-server.ts';
 
 const topic = { name: 'slow', partitions: 3, retentionMs: 86_400_000 };
-/** The same as TopicFollower's: a member that sends no heartbeat for that long is removed from its group. */
+/** The same as TopicFollower's: a member without a heartbeat for this long is removed from its group. */
 const SESSION_TIMEOUT_MS = 10_000;
 
 whereServer('KAFKA_BROKERS', (brokers) => {

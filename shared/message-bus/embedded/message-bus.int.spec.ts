@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { topics } from '../../schemas/topics.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { messageBusContract } from './message-bus.contract.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { messageBusContract } from '../message-bus.contract.ts';
 import { SqliteMessageBus } from './message-bus.sqlite.ts';
 
 const folder = temporaryFolder();
@@ -17,7 +16,7 @@ describe('the embedded bus', () => {
   const topic = { ...topics.users, retentionMs: 7 * DAY_MS };
   const start = Date.parse('2026-01-02T03:04:05Z');
 
-  /** Publishes one message after the other, each at a time in hours after the start. Returns which are kept. */
+  /** Publishes messages one by one, each at a time in hours after the start. Returns those that are kept. */
   const keptOf = async (name: string, hours: readonly number[]): Promise<string[]> => {
     let nowMs = 0;
     const bus = new SqliteMessageBus(join(folder, name), undefined, () => nowMs);
@@ -70,62 +69,6 @@ describe('the embedded bus', () => {
       given += batch.messages.length;
       if (given === messages.length) stop.abort();
     }
-    await bus.close();
-  });
-});
-
-describe('a file of the embedded bus from before messages were stored in batches', () => {
-  const topic = { ...topics.users, retentionMs: null };
-
-  /** What it had: a row for each message, and offsets over all partitions. */
-  const formerFile = (name: string, messages: readonly { key: string; offset: number }[]): string => {
-    const file = join(folder, name);
-    const database = new DatabaseSync(file);
-    database.exec(`
-      CREATE TABLE topics (name TEXT PRIMARY KEY, partitions INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-      CREATE TABLE messages (
-        "offset" INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
-        "key" TEXT NOT NULL, headers TEXT NOT NULL, value TEXT, timestamp INTEGER NOT NULL
-      ) STRICT;
-      CREATE INDEX messages_by_partition ON messages (topic, "partition");
-      INSERT INTO sqlite_sequence VALUES ('messages', 9000);
-    `);
-    const insert = database.prepare('INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)');
-    const bus = new SqliteMessageBus(join(folder, `beside-${name}`));
-    for (const { key, offset } of messages)
-      insert.run(offset, topic.name, bus.partitionOf(topic, key), key, '{"ce_id":"1"}', String(offset), offset);
-    database.close();
-    return file;
-  };
-  const messages = Array.from({ length: 3_000 }, (_, at) => ({ key: `usr_${String(at % 7)}`, offset: 2 * at + 1 }));
-
-  it('gives all of it with the same offsets, and new messages offsets that nobody has had', async () => {
-    const file = formerFile('former.db', messages);
-    const bus = new SqliteMessageBus(file);
-    await bus.createTopics([topic]);
-    await bus.publish(topic, [{ key: 'usr_0', headers: {}, value: 'new', timestamp: 9_999 }]);
-    const stop = new AbortController();
-    const given: { key: string; offset: number }[] = [];
-    for await (const batch of bus.consume(topic, await bus.offsets(topic, 'earliest'), stop.signal)) {
-      for (const { key, offset, value, headers, timestamp } of batch.messages) {
-        given.push({ key, offset: Number(offset) });
-        if (value === 'new') continue;
-        expect([value, headers, timestamp]).toEqual([offset, { ce_id: '1' }, Number(offset)]);
-      }
-      if (given.length === messages.length + 1) stop.abort();
-    }
-    await bus.close();
-    const byOffset = given.toSorted((a, b) => a.offset - b.offset);
-    expect(byOffset).toEqual([...messages, { key: 'usr_0', offset: 9_001 }]);
-    const again = new SqliteMessageBus(file);
-    expect([...(await again.offsets(topic, 'latest')).values()]).toContain('9002');
-    await again.close();
-  });
-
-  it('gives no offset twice where nothing is left', async () => {
-    const bus = new SqliteMessageBus(formerFile('former-empty.db', []));
-    await bus.createTopics([topic]);
-    expect([...(await bus.offsets(topic, 'latest')).values()]).toContain('9001');
     await bus.close();
   });
 });

@@ -1,37 +1,37 @@
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
-import type { Topic } from '../../schemas/topics.ts';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
-import { SqliteDatabase } from '../primitives/database.sqlite.ts';
-import { batchesOf } from '../primitives/stored-batches.ts';
+import type { Partitioning } from '../../../schemas/announcements.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import { rowCrc } from '../../primitives/sqlite/damage/row-crc.sqlite.ts';
+import { SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
+import { batchesOf } from '../../primitives/sqlite/stored-batches.ts';
 import {
-  TopicReplaced,
   type BusBatch,
   type BusMessage,
   type MessageBus,
   type MessageToPublish,
   type Offsets,
-} from './message-bus.ts';
-import { refusalOfSize } from './message-size.ts';
-import { FormerMessages } from './former-messages.sqlite.ts';
-import { pollPartitions } from './poll-partitions.ts';
+  type WhereToRead,
+} from '../message-bus.ts';
+import { refusalOfSize } from '../message-size.ts';
+import { partitionOfKey } from '../partitioning.ts';
+import { pollPartitions } from '../poll-partitions.ts';
 import { decodeBatch, encodeBatch, type OffsetMessage } from './record-batch.ts';
-import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
+import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from '../topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
-/** A batch ends at this size too, of the text of its messages. */
+/** A batch also ends at this size, measured as the text of its messages. */
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024;
 const BATCH_COLUMNS = 'last, first, topic, "partition", newest, records, crc';
 const PRUNE_EVERY_MS = 60_000;
-/** A month between two messages of a partition is taken for a clock that jumped, and not for time that went by. */
+/** A longer gap between two messages of a partition is taken for a jump of the clock, not for elapsed time. */
 const GAP_MAX_MS = 30 * 86_400_000;
 
 interface BatchSpan {
   /** Offsets. */
   first: number;
   last: number;
-  /** The greatest of its timestamps. */
+  /** The greatest timestamp in the batch. */
   newest: number;
 }
 
@@ -40,18 +40,18 @@ interface StoredRecords {
   records: string | Uint8Array;
 }
 
-/** Where the messages since a time begin. */
+/** Where the messages since a given time begin. */
 interface Since {
   offset: number;
-  /** The batch that has the first of them, and where in it that is; -1 where there is none. */
+  /** The batch that contains the first of them, and its index in the batch; -1 if there is none. */
   batch: readonly BusMessage[];
   at: number;
 }
 
 /**
- * The embedded message bus: one table of batches, as Kafka has. Offsets grow over all partitions. Batches older than a topic's
- * retention are deleted, by the time of its newest message and not by a clock, which may jump. Compacted topics keep everything,
- * which compaction allows.
+ * The embedded message bus: one table of batches, as Kafka has. Offsets grow over all partitions. Deletes batches older
+ * than a topic's retention, measured against the topic's newest message and not against a clock, which may jump.
+ * Compacted topics keep everything, which compaction allows.
  */
 export class SqliteMessageBus implements MessageBus {
   readonly isPrivate = true;
@@ -74,15 +74,15 @@ export class SqliteMessageBus implements MessageBus {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 8 });
     this.database.setUp(() => {
       this.database.exec(`
-      CREATE TABLE IF NOT EXISTS topics (name TEXT PRIMARY KEY, partitions INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS topics (
+        name TEXT PRIMARY KEY, partitions INTEGER NOT NULL, crc INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS batches (
         last INTEGER PRIMARY KEY AUTOINCREMENT, first INTEGER NOT NULL, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
-        newest INTEGER NOT NULL, records ANY NOT NULL
+        newest INTEGER NOT NULL, records ANY NOT NULL, crc INTEGER NOT NULL
       ) STRICT;
       CREATE INDEX IF NOT EXISTS batches_by_partition ON batches (topic, "partition");
     `);
-      // Batches and topics had no CRC once.
-      for (const table of ['batches', 'topics']) this.database.addColumn(table, 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     const inPartition = 'FROM batches WHERE topic = ? AND "partition" = ?';
@@ -94,9 +94,6 @@ export class SqliteMessageBus implements MessageBus {
     this.forget = prepare('DELETE FROM batches WHERE topic = ? AND "partition" = ? AND last < ?');
     this.insert = prepare(`INSERT INTO batches (${BATCH_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
     this.database.setUp(() => {
-      new FormerMessages(this.database).moveTo((topic, partition, messages) => {
-        this.store(topic, partition, messages);
-      });
       this.requireOffsets();
     });
   }
@@ -109,7 +106,7 @@ export class SqliteMessageBus implements MessageBus {
       const configured = topics.map((one) => this.configured(one));
       for (const { name, partitions } of configured) add.run(name, partitions, rowCrc([name, partitions]));
       const stored = new Map<unknown, number>();
-      // Also those that nobody asked for: one of another name than before would seem to be missing.
+      // Checks all topics, not only configured ones: a topic whose name was damaged would seem to be missing.
       for (const { name = null, partitions = null, crc } of this.database.prepare('SELECT * FROM topics').all()) {
         this.database.requireRow([name, partitions], crc, `the topic ${String(name)}`);
         stored.set(name, partitions as number);
@@ -140,8 +137,12 @@ export class SqliteMessageBus implements MessageBus {
     }
   }
 
+  partitioning(topic: Topic): Partitioning {
+    return { hash: 'crc32', partitions: this.configured(topic).partitions };
+  }
+
   partitionOf(topic: Topic, key: string): number {
-    return crc32(key) % this.configured(topic).partitions;
+    return partitionOfKey(this.partitioning(topic), key);
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
@@ -153,16 +154,12 @@ export class SqliteMessageBus implements MessageBus {
     return Promise.resolve(offsets);
   }
 
-  async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const configured = this.configured(topic);
-    const { name } = configured;
-    // No offset of any partition exceeds the end of all of them.
-    const end = this.newest + 1;
-    for (const [partition, offset] of from) {
-      if (Number(offset) > end) throw new TopicReplaced(name, partition, offset);
-    }
+  async *consume(topic: Topic, from: WhereToRead, signal: AbortSignal): AsyncGenerator<BusBatch> {
+    const { name } = this.configured(topic);
     const read = (partition: number, offset: number) => this.readSome(name, partition, offset);
-    yield* pollPartitions({ from, read, more: this.database.changed, signal });
+    // No offset of any partition exceeds the end of all of them.
+    const end = () => this.newest + 1;
+    yield* pollPartitions({ topicName: name, from, end, read, more: this.database.changed, signal });
   }
 
   close(): Promise<void> {
@@ -179,7 +176,7 @@ export class SqliteMessageBus implements MessageBus {
     }
   }
 
-  /** Reads a few batches at a time, because only what was read tells its size. */
+  /** Reads a few batches at a time, because their size is known only once they are read. */
   private readSome(name: string, partition: number, offset: number): BusMessage[] {
     const messages: BusMessage[] = [];
     let next = offset;
@@ -202,7 +199,7 @@ export class SqliteMessageBus implements MessageBus {
     return withTopicSettings(topic, this.topicSettings);
   }
 
-  /** The greatest offset that was ever given. */
+  /** The greatest offset ever assigned. */
   private get newest(): number {
     return (this.newestOffset.get()?.['seq'] as number | undefined) ?? 0;
   }
@@ -212,7 +209,7 @@ export class SqliteMessageBus implements MessageBus {
     return at === 'earliest' ? this.earliestOf(topic, partition) : this.since(topic, partition, at).offset;
   }
 
-  /** Reads no batch: the end of every partition is asked for each second. */
+  /** Reads no batch: the end of every partition is polled each second. */
   private latestOf({ name }: Topic, partition: number): number {
     return ((this.lastOf.get(name, partition)?.['last'] as number | null) ?? this.newest) + 1;
   }
@@ -238,13 +235,13 @@ export class SqliteMessageBus implements MessageBus {
     return { offset: Number(batch[at]?.offset ?? latest), batch, at };
   }
 
-  /** The messages of the batch in which this offset is, or which comes next; none at the end. */
+  /** Returns the messages of the batch with this offset, or of the next batch; none at the end. */
   private batchFrom(name: string, partition: number, offset: number): BusMessage[] {
     const row = this.from.get(name, partition, offset);
     return row ? this.recordsOf(row) : [];
   }
 
-  /** The batch in which this offset is, or which comes next. */
+  /** Returns the batch with this offset, or the next one. */
   private spanFrom(name: string, partition: number, offset: number): BatchSpan | undefined {
     const row = this.from.get(name, partition, offset);
     return row && this.whole(row);
@@ -272,7 +269,7 @@ export class SqliteMessageBus implements MessageBus {
     this.store(name, partition, kept);
   }
 
-  /** What lies before a gap is kept until the messages after the gap are too old as well. */
+  /** Messages before a gap are kept until the messages after the gap are too old as well. */
   private isAfterGap({ name }: Topic, partition: number, { offset, batch, at }: Since, newest: number): boolean {
     const row = at > 0 ? undefined : this.before.get(name, partition, offset);
     const before = batch[at - 1]?.timestamp ?? (row && this.whole(row).newest);
@@ -292,7 +289,7 @@ export class SqliteMessageBus implements MessageBus {
     return row as unknown as BatchSpan & StoredRecords;
   }
 
-  /** Where SQLite keeps the newest offset nobody may have changed it: one that was given would be given again. */
+  /** Detects a changed newest offset in SQLite's own table: a lower one would assign offsets twice. */
   private requireOffsets(): void {
     const last = this.database.prepare('SELECT max(last) AS last FROM batches').get()?.['last'] as number | null;
     if (last !== null && last > this.newest) throw this.database.damage('its newest offset is not as it was written');

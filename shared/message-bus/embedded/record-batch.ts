@@ -1,14 +1,14 @@
-import { compress, decompress } from '../primitives/stored-batches.ts';
-import type { BusMessage, MessageToPublish } from './message-bus.ts';
+import { compress, decompress } from '../../primitives/sqlite/stored-batches.ts';
+import type { BusMessage, MessageToPublish } from '../message-bus.ts';
 
-/** Fewer messages are not compressed: that would take longer than storing them. */
+/** Compressing fewer messages would take longer than storing them. */
 const COMPRESSED_FROM = 4;
 
 /** A message with its offset. */
 export type OffsetMessage = MessageToPublish & { offset: number };
 type StoredRecord = [offset: number, key: string, headers: Record<string, string>, value: string | null, time: number];
 
-/** The first line of a batch. Each value is a line after it; that of a message without a value is empty. */
+/** The first line of a batch. One line per value follows, empty for a message without a value. */
 interface Head {
   offsets: number[];
   times: number[];
@@ -17,10 +17,10 @@ interface Head {
   /** The indexes of the messages without a value. */
   empty: number[];
 }
-/** One text of each message, `null` where it has none; or the text that all have. */
+/** One text per message, `null` for a message without one; or a single text that all messages have. */
 type Column = string | (string | null)[];
 
-/** As Kafka does, messages are stored together: they have much in common, and a row costs more than a message. */
+/** Stores messages together, as Kafka does: they have much in common, and a row costs more than a message. */
 export const encodeBatch = (messages: readonly OffsetMessage[]): string | Uint8Array => {
   if (messages.length < COMPRESSED_FROM) return asRecords(messages);
   return compress(messages.some(({ value }) => value?.includes('\n')) ? asRecords(messages) : asLines(messages));

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topics } from '../../../schemas/topics.ts';
 import { testFoundation, type TestFoundation } from '../../testing/test-foundation.ts';
 import type { BusMessage, MessageToPublish } from '../message-bus.ts';
-import { MemoryMessageBus } from '../message-bus.memory.ts';
+import { MemoryMessageBus } from '../../testing/engines/message-bus.memory.ts';
 import { GenuineMessages } from './genuine-messages.ts';
 import { MAC_HEADER, MessageMacs } from './message-macs.ts';
 import { recordSignedFrom } from './signed-from.ts';
@@ -46,7 +46,7 @@ describe('messages of a topic that others may write to', () => {
   it("are the relay's if they have its signature, in whichever order their headers come", async () => {
     const { headers, ...signed } = macs.sign(topic, message);
     const reversed = { ...signed, headers: Object.fromEntries(Object.entries(headers).reverse()) };
-    expect(await genuine.of([received(reversed)])).toEqual([received(reversed)]);
+    expect(await genuine.filter([received(reversed)])).toEqual([received(reversed)]);
     expect(headers[MAC_HEADER]).toMatch(/^[\w-]{22}$/);
     expect(warnings()).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe('messages of a topic that others may write to', () => {
     const changed = { ...message, ...forged };
     const copy = { ...changed, headers: { ...changed.headers, [MAC_HEADER]: mac } };
     const own = macs.sign(topic, message);
-    expect(await genuine.of([received(copy), received(own)])).toEqual([received(own)]);
+    expect(await genuine.filter([received(copy), received(own)])).toEqual([received(own)]);
     expect(await refused()).toEqual({ forged: 1, unsigned: 0, misplaced: 0, ahead: 0 });
     expect(warnings()).toEqual([
       ['forged', `a message of ${topic.name} is not from the relay and is skipped: its signature is wrong`],
@@ -75,19 +75,19 @@ describe('messages of a topic that others may write to', () => {
     ['they were signed for another topic', macs.sign(topics.users, message)],
     ['their signature is no base64url', { ...message, headers: { ...message.headers, [MAC_HEADER]: '*' } }],
   ])('are skipped if %s', async (_, forged) => {
-    expect(await genuine.of([received(forged)])).toEqual([]);
+    expect(await genuine.filter([received(forged)])).toEqual([]);
   });
 
   it('are not looked for where nobody else can write', async () => {
     messageBus = new MemoryMessageBus(undefined, true);
     genuine = new GenuineMessages(topic, { ...foundation, messageBus, macs });
-    expect(await genuine.of([received(message)])).toEqual([received(message)]);
+    expect(await genuine.filter([received(message)])).toEqual([received(message)]);
   });
 
   it('are skipped in a partition where their key does not belong, where their position would hide others', async () => {
     const own = received(macs.sign(topic, message));
     const misplaced = { ...own, partition: (own.partition + 1) % topic.partitions };
-    expect(await genuine.of([misplaced, own])).toEqual([own]);
+    expect(await genuine.filter([misplaced, own])).toEqual([own]);
     expect(await refused()).toMatchObject({ misplaced: 1 });
   });
 
@@ -100,7 +100,7 @@ describe('messages of a topic that others may write to', () => {
     await recordSignedFrom({ messageBus, readStore: foundation.readStore }, topic, 9);
     const at = (offset: string, position = '5') =>
       received({ ...message, headers: { ...message.headers, ce_position: position } }, { partition, offset });
-    expect(await genuine.of([at('0'), at('1'), at('2'), at('0', '6')])).toEqual([at('0'), at('1')]);
+    expect(await genuine.filter([at('0'), at('1'), at('2'), at('0', '6')])).toEqual([at('0'), at('1')]);
     expect(await refused()).toMatchObject({ unsigned: 2 });
   });
 
@@ -108,13 +108,13 @@ describe('messages of a topic that others may write to', () => {
     await messageBus.createTopics([topic]);
     await messageBus.publish(topic, [message]);
     await recordSignedFrom({ messageBus, readStore: foundation.readStore }, topic, 0);
-    expect(await genuine.of([received(message, { offset: '0' })])).toEqual([]);
+    expect(await genuine.filter([received(message, { offset: '0' })])).toEqual([]);
   });
 
   it('may be unsigned while no relay has signed yet, up to the head of the event store', async () => {
-    expect(await genuine.of([received(message)])).toEqual([]);
+    expect(await genuine.filter([received(message)])).toEqual([]);
     foundation.eventStore.head = () => Promise.resolve(5);
-    expect(await genuine.of([received(message)])).toEqual([received(message)]);
+    expect(await genuine.filter([received(message)])).toEqual([received(message)]);
     expect(await refused()).toMatchObject({ ahead: 1 });
   });
 });

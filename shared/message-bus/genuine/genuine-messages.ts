@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Topic } from '../../../schemas/topics.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
-import type { Measured } from '../../host/measure.ts';
+import type { Measured } from '../../host/health/measure.ts';
 import { LogThrottle } from '../../primitives/log-throttle.ts';
 import type { ReadStore } from '../../read-store/read-store.ts';
 import type { BusMessage, MessageBus } from '../message-bus.ts';
@@ -26,8 +26,8 @@ interface GenuineMessagesOptions {
 }
 
 /**
- * Leaves out the messages of a topic that the relay did not publish, says so in the log, and counts them. Whoever may
- * write to a topic could otherwise publish what nobody observed, or a position that hides all later events.
+ * Drops messages of a topic that the relay did not publish, logs and counts them. Otherwise anybody who may write to a
+ * topic could publish events that nobody observed, or a position that hides all later events.
  */
 export class GenuineMessages {
   private from: SignedFrom | undefined;
@@ -39,7 +39,7 @@ export class GenuineMessages {
     private readonly options: GenuineMessagesOptions,
   ) {}
 
-  async of(messages: readonly BusMessage[]): Promise<readonly BusMessage[]> {
+  async filter(messages: readonly BusMessage[]): Promise<readonly BusMessage[]> {
     if (this.options.messageBus.isPrivate) return messages;
     const genuine: BusMessage[] = [];
     for (const message of messages) {
@@ -72,7 +72,7 @@ export class GenuineMessages {
     return found === 'forged' ? found : this.reasonAgainstUnsigned(message);
   }
 
-  /** An unsigned message is the relay's where it lies before all that are signed. */
+  /** An unsigned message is the relay's only before the first signed one. */
   private async reasonAgainstUnsigned({ partition, offset, headers }: BusMessage): Promise<Reason | undefined> {
     const { readStore, eventStore } = this.options;
     const position = Number(headers['ce_position'] ?? 0);

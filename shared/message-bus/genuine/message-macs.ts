@@ -3,7 +3,7 @@ import type { Topic } from '../../../schemas/topics.ts';
 import { deriveKey } from '../../keys/derive-key.ts';
 import type { MessageToPublish } from '../message-bus.ts';
 
-/** A CloudEvents extension attribute: its name has lower-case letters and digits only. */
+/** A CloudEvents extension attribute, whose name may have lower-case letters and digits only. */
 export const MAC_HEADER = 'ce_annalsmac';
 /** 128 bits cannot be guessed. */
 const MAC_BYTES = 16;
@@ -12,8 +12,8 @@ type Named = Pick<Topic, 'name'>;
 type Message = Pick<MessageToPublish, 'key' | 'headers' | 'value'>;
 
 /**
- * Tells the relay's messages from anybody else's. The header `ce_annalsmac` is the base64url of the first 16 bytes of an
- * HMAC-SHA-256 over the topic's name, the key, every other header that begins with `ce_`, and the value.
+ * Distinguishes the relay's messages from anybody else's. The header `ce_annalsmac` is the base64url of the first 16
+ * bytes of an HMAC-SHA-256 over the topic's name, the key, every other header that begins with `ce_`, and the value.
  */
 export class MessageMacs {
   private readonly key: KeyObject;
@@ -27,7 +27,7 @@ export class MessageMacs {
     return { ...message, headers: { ...message.headers, [MAC_HEADER]: mac } };
   }
 
-  /** `unsigned`: as the relay published it before it signed. */
+  /** `unsigned`: published by a relay of an earlier version, which did not sign. */
   check(topic: Named, message: Message): 'signed' | 'unsigned' | 'forged' {
     const given = message.headers[MAC_HEADER];
     if (given === undefined) return 'unsigned';
@@ -35,7 +35,7 @@ export class MessageMacs {
     return bytes.length === MAC_BYTES && timingSafeEqual(bytes, this.mac(topic, message)) ? 'signed' : 'forged';
   }
 
-  /** Each text comes after its length, so that no characters can move from one to the next. */
+  /** Each text is preceded by its length, so that no characters can move from one text to the next. */
   private mac({ name }: Named, { key, headers, value }: Message): Buffer {
     let text = `${String(name.length)} ${name} ${String(key.length)} ${key}`;
     for (const header of Object.keys(headers).sort()) {

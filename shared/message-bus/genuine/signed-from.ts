@@ -4,11 +4,11 @@ import type { Position } from '../../event-store/event-store.ts';
 import type { ReadStore } from '../../read-store/read-store.ts';
 import type { MessageBus } from '../message-bus.ts';
 
-/** Where the signed messages of a topic begin. Those before were published by a relay that did not sign. */
+/** Where the signed messages of a topic begin. A relay of an earlier version published those before, unsigned. */
 export interface SignedFrom {
-  /** Of the newest event whose message may be unsigned. */
+  /** Position of the newest event whose message may be unsigned. */
   position: Position;
-  /** Of the first message that must be signed, by partition. */
+  /** Offset of the first message that must be signed, by partition. */
   offsets: ReadonlyMap<number, string>;
 }
 
@@ -29,7 +29,7 @@ export const signedFrom = async (
 };
 
 /**
- * Records, once for each topic, that from now on its messages are signed.
+ * Records, once per topic, that its messages are signed from now on.
  * @param published the position up to which a relay has published already; 0: everything will be published, and signed
  */
 export const recordSignedFrom = async (stores: Stores, topic: Topic, published: Position): Promise<void> => {

@@ -1,7 +1,9 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
-import type { BusMessage } from './message-bus.ts';
+import type { BusMessage } from '../message-bus.ts';
 
-/** Reads messages of other producers as text too: a missing key is empty, the last of repeated headers is used. */
+/**
+ * Also reads messages of other producers as text: a missing key becomes empty, and the last of repeated headers wins.
+ */
 export const toBusMessage = (
   partition: number,
   { offset, key, value, headers, timestamp }: KafkaMessage,

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { BreakableServers } from '../testing/breakable-servers.ts';
-import { eventually } from '../testing/eventually.ts';
-import { kafkaSettings } from '../testing/test-bus.kafka.ts';
-import { whereServer } from '../testing/servers.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { BreakableServers } from '../../testing/engines/breakable-servers.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { kafkaSettings } from '../../testing/engines/test-bus.kafka.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { KafkaMessageBus } from './message-bus.kafka.ts';
-import type { MessageBus, Offsets } from './message-bus.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import type { MessageBus, Offsets } from '../message-bus.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
-/** How long the broker stays away. */
+/** How long the broker stays down. */
 const AWAY_MS = Number(process.env['KAFKA_AWAY_MS'] ?? 6_000);
 const topic = { name: 'faults', partitions: 3, retentionMs: 86_400_000 };
 const KEYS = ['a', 'b', 'c', 'd', 'e'];
@@ -23,7 +23,7 @@ const numbered = (from: number, count: number) =>
     timestamp: Date.now(),
   }));
 
-/** Collects what a consumer was given, while it continues. */
+/** Collects what a consumer receives, while it continues. */
 const collect = (bus: MessageBus, from: Offsets, signal: AbortSignal) => {
   const values: string[] = [];
   const ended = (async () => {
@@ -41,8 +41,8 @@ whereServer('TEST_SERVERS', () => {
     beforeAll(async () => {
       servers = await BreakableServers.start(folder, ['kafka']);
       settings = kafkaSettings(servers.settings['KAFKA_BROKERS'] ?? '');
-    }, 90_000);
-    afterAll(() => servers.stop(), 60_000);
+    }, 300_000);
+    afterAll(() => servers.stop());
 
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
@@ -141,6 +141,6 @@ whereServer('TEST_SERVERS', () => {
       await expect(
         KafkaMessageBus.connect({ settings: { ...settings, KAFKA_TLS: '/nowhere.pem' }, logger }),
       ).rejects.toThrow('KAFKA_TLS: /nowhere.pem is not a file with certificates');
-    }, 60_000);
+    });
   });
 });

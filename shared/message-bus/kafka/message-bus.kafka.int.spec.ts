@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs, { type Kafka, type Message, type Producer } from 'kafkajs';
-import { allTopics, type Topic } from '../../schemas/topics.ts';
-import { eventually } from '../testing/eventually.ts';
-import { asAdmin } from '../testing/kafka-admin.kafka.ts';
-import { connectForTests, kafkaForTests } from '../testing/test-bus.kafka.ts';
-import { whereServer } from '../testing/servers.ts';
-import { messageBusContract } from './message-bus.contract.ts';
+import { allTopics, type Topic } from '../../../schemas/topics.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { asAdmin } from '../../testing/engines/kafka-admin.kafka.ts';
+import { connectForTests, kafkaForTests } from '../../testing/engines/test-bus.kafka.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { messageBusContract } from '../message-bus.contract.ts';
 import type { KafkaMessageBus } from './message-bus.kafka.ts';
-import { TopicReplaced, type BusMessage, type MessageBus, type Offsets } from './message-bus.ts';
-import { pause } from '../primitives/pause.ts';
+import { TopicReplaced, type BusMessage, type MessageBus, type Offsets } from '../message-bus.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
 
 const { CompressionTypes, ConfigResourceTypes, Partitioners } = kafkajs;
 
@@ -94,29 +94,6 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       ]);
     });
 
-    it('keeps all messages of a topic that was created compacted, and its other settings', async () => {
-      const topic = { name: `test-${randomUUID()}`, partitions: 1, retentionMs: null };
-      const name = nameOf(topic);
-      const configEntries = [
-        { name: 'cleanup.policy', value: 'compact' },
-        { name: 'max.message.bytes', value: '2000000' },
-      ];
-      const settingsOf = () =>
-        asAdmin(settings.KAFKA_BROKERS, async (admin) => {
-          const resources = [{ type: ConfigResourceTypes.TOPIC, name }];
-          const [described] = (await admin.describeConfigs({ resources, includeSynonyms: false })).resources;
-          const all = new Map(described?.configEntries.map(({ configName, configValue }) => [configName, configValue]));
-          return ['cleanup.policy', 'retention.ms', 'max.message.bytes'].map((member) => all.get(member));
-        });
-      await asAdmin(settings.KAFKA_BROKERS, (admin) =>
-        admin.createTopics({ waitForLeaders: false, topics: [{ topic: name, numPartitions: 1, configEntries }] }),
-      );
-      for (let start = 0; start < 2; start += 1) {
-        await bus.createTopics([topic]);
-        expect(await settingsOf()).toEqual(['delete', '-1', '2000000']);
-      }
-    });
-
     it('puts a key in the same partition as any producer with the default partitioner of Java', async () => {
       const topic = await aTopic(7);
       const keys = Array.from({ length: 200 }, (_, index) => `eip155:${String(index)}/ж`);
@@ -190,7 +167,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       ]);
       const again = await read(bus, topic, await bus.offsets(topic, 'earliest'), 1);
       expect(again.map(({ value }) => value)).toEqual(['new']);
-    }, 90_000);
+    });
 
     it('continues at the first kept message when an offset was deleted', async () => {
       const topic = await aTopic(2);
@@ -238,7 +215,8 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       const taken = read(loose, topic, await loose.offsets(topic, 'earliest'), 1).finally(() => {
         arrived.abort();
       });
-      // With acks=0 nobody is told that a broker did not take a message, as of a partition that has no leader yet.
+      // With acks=0 nobody is told that a broker did not accept a message, for example because a partition has no
+      // leader yet.
       while (!arrived.signal.aborted) {
         await loose.publish(topic, [{ key: 'a', headers: {}, value: acks, timestamp: Date.now() }]);
         await pause(100, arrived.signal);

@@ -1,19 +1,22 @@
 import type { Admin } from 'kafkajs';
-import type { Topic } from '../../schemas/topics.ts';
-import type { Settings } from '../config/settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { unavailable } from '../errors/refusal.ts';
+import type { Partitioning } from '../../../schemas/announcements.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import type { Settings } from '../../config/settings.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { unavailable } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
-import { untilAborted } from '../primitives/until-aborted.ts';
-import { kafkaClients, disconnectOrCut, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
-import { isLoginRefused, reasonOf } from './kafka-errors.kafka.ts';
-import type { BusBatch, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
-import { messageBytes, refusalOfSize } from './message-size.ts';
+import { untilAborted } from '../../primitives/waiting/until-aborted.ts';
+import { kafkaClients, disconnectOrCut, type KafkaClient, type KafkaSettings } from './client/kafka-client.kafka.ts';
+import { isLoginRefused, reasonOf } from './client/kafka-errors.kafka.ts';
+import { followed, FollowedPartitions } from '../followed-partitions.ts';
+import type { BusBatch, MessageBus, MessageToPublish, Offsets, WhereToRead } from '../message-bus.ts';
+import { partitionOfKey } from '../partitioning.ts';
+import { messageBytes, refusalOfSize } from '../message-size.ts';
 import { PartitionReader } from './partition-reader.kafka.ts';
 import { Publisher } from './publisher.kafka.ts';
 import { TopicFollower } from './topic-follower.kafka.ts';
-import { withTopicSettings, type TopicSettings } from './topic-settings.ts';
-import { createTopics, partitionOfKey } from './topics.kafka.ts';
+import { withTopicSettings, type TopicSettings } from '../topic-settings.ts';
+import { createTopics } from './topics.kafka.ts';
 
 const START_MS = 10_000;
 const ADMIN_MS = 10_000;
@@ -35,7 +38,7 @@ export class KafkaMessageBus implements MessageBus {
 
   private constructor({ settings, logger }: Options) {
     const newClient = kafkaClients(settings, logger);
-    // Only the start uses an admin client, and the start reports its failures itself.
+    // Only the start uses an admin client, and it reports failures itself.
     const isDebug = logger.isLevelEnabled('debug');
     this.newAdminClient = isDebug ? newClient : kafkaClients(settings, logger.child({}, { level: 'silent' }));
     this.topicSettings = { prefix: settings.TOPIC_PREFIX, partitions: settings.TOPIC_PARTITIONS };
@@ -44,7 +47,7 @@ export class KafkaMessageBus implements MessageBus {
     this.follower = new TopicFollower(newClient, logger);
   }
 
-  /** @throws CannotStart when no broker answers within 10 s, or refuses us */
+  /** @throws CannotStart if no broker answers within 10 s, or a broker refuses us */
   static async connect(options: Options): Promise<KafkaMessageBus> {
     const bus = new KafkaMessageBus(options);
     try {
@@ -67,9 +70,10 @@ export class KafkaMessageBus implements MessageBus {
 
   async publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
     const configured = this.configured(topic);
+    const partitioning = this.partitioning(topic);
     const partitions = new Map<string, number>();
     const routed = messages.map((message, index) => {
-      const partition = partitions.get(message.key) ?? partitionOfKey(configured, message.key);
+      const partition = partitions.get(message.key) ?? partitionOfKey(partitioning, message.key);
       partitions.set(message.key, partition);
       return { message, index, partition, bytes: messageBytes(message) };
     });
@@ -78,22 +82,29 @@ export class KafkaMessageBus implements MessageBus {
     await this.publisher.publish(configured.name, routed, signal);
   }
 
+  partitioning(topic: Topic): Partitioning {
+    return { hash: 'murmur2', partitions: this.configured(topic).partitions };
+  }
+
   partitionOf(topic: Topic, key: string): number {
-    return partitionOfKey(this.configured(topic), key);
+    return partitionOfKey(this.partitioning(topic), key);
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
     return this.reader.offsets(this.configured(topic).name, at);
   }
 
-  /** Reads one partition without a group, because that is mostly a short read to resume; follows several in a group. */
-  consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch> {
+  /**
+   * Reads a single partition without a group, because that is usually a short read to resume. Follows several
+   * partitions, and those that may change, in a group.
+   */
+  consume(topic: Topic, from: WhereToRead, signal: AbortSignal): AsyncIterable<BusBatch> {
     const { name } = this.configured(topic);
     const ending = AbortSignal.any([signal, this.closing.signal]);
-    const [[partition, offset] = [], ...others] = from;
+    const [[partition, offset] = [], ...others] = from instanceof FollowedPartitions ? [] : from;
     return partition !== undefined && offset !== undefined && others.length === 0
       ? this.reader.read(name, partition, offset, ending)
-      : this.follower.follow({ topicName: name, from, signal: ending });
+      : this.follower.follow({ topicName: name, from: followed(from), signal: ending });
   }
 
   async close(): Promise<void> {

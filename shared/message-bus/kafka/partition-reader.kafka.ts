@@ -1,24 +1,25 @@
 import kafkajs, { type Cluster, type Consumer } from 'kafkajs';
-import { unavailable } from '../errors/refusal.ts';
+import { unavailable } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
-import { pause } from '../primitives/pause.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
+import { pause } from '../../primitives/waiting/pause.ts';
+import { untilAborted } from '../../primitives/waiting/until-aborted.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
-import { disconnectOrCut, type KafkaClient } from './kafka-client.kafka.ts';
-import { isOffsetOutOfRange, isRetriable } from './kafka-errors.kafka.ts';
-import { Batch, type FetchedPartition } from './kafkajs-internals.kafka.ts';
-import { TopicReplaced, type BusBatch, type Offsets } from './message-bus.ts';
+import { disconnectOrCut, type KafkaClient } from './client/kafka-client.kafka.ts';
+import { isOffsetOutOfRange, isRetriable } from './client/kafka-errors.kafka.ts';
+import { Batch, type FetchedPartition } from './client/kafkajs-internals.kafka.ts';
+import { TopicReplaced, type BusBatch, type Offsets } from '../message-bus.ts';
 
 const READ_COMMITTED = 1;
 const ANSWER_MS = 10_000;
 /**
- * Most reads want one message, so a read begins with one batch of the log, and fetches more and more as it continues.
+ * Most reads want one message, so a read begins with one batch of the log, and fetches more each time as it continues.
  */
 const FETCH_BYTES_FIRST = 4 * 1024;
 const FETCH_BYTES_MAX = 512 * 1024;
 const FETCH_FACTOR = 4;
 /**
- * The pause at the end of a partition. The broker must not wait instead: it answers a connection's requests in order.
+ * The pause at the end of a partition. A long poll at the broker is no alternative: it answers a connection's requests
+ * in order.
  */
 const POLL_INTERVAL_MS = 20;
 const RETRY_DELAY_MS = 250;
@@ -37,8 +38,8 @@ interface PartitionOffset {
 }
 
 /**
- * Reads single partitions and queries offsets, without a consumer group: joining one takes longer than most reads. All
- * readers share the sockets. After a failure they connect again, with the brokers' newest addresses.
+ * Reads single partitions and queries offsets, without a consumer group: joining a group takes longer than most reads.
+ * All reads share the sockets. After a failure, the reader connects again, with the brokers' newest addresses.
  */
 export class PartitionReader {
   private current: Connected | undefined;
@@ -87,7 +88,7 @@ export class PartitionReader {
     if (current) await disconnectOrCut(current.client, () => current.consumer.disconnect());
   }
 
-  /** @returns `undefined` when the caller should try again */
+  /** @returns `undefined` if the caller should retry */
   private async fetch(next: PartitionOffset, maxBytes: number, signal: AbortSignal): Promise<Batch | undefined> {
     const connected = this.connect();
     try {
@@ -127,7 +128,7 @@ export class PartitionReader {
   }
 }
 
-/** Returns the cluster of kafkajs, which knows the partition leaders and is only passed to a consumer's assigners. */
+/** Returns kafkajs's cluster, which knows the partition leaders. kafkajs passes it only to a consumer's assigners. */
 const clusterOf = ({ kafka }: KafkaClient): { consumer: Consumer; cluster: Cluster } => {
   const clusters: Cluster[] = [];
   const consumer = kafka.consumer({
@@ -161,13 +162,13 @@ const offsetsOf = async (
     return new Map(answer?.partitions.map(({ partition, offset }) => [partition, offset]));
   };
   if (typeof at !== 'number') return ask({ fromBeginning: at === 'earliest' });
-  // The ends are queried first: messages published between the two queries come after them.
+  // Queries the ends first, so that messages published between the two queries come after them.
   const ends = await ask({ fromBeginning: false });
   const found = await ask({ fromTimestamp: at });
   return new Map(Array.from(ends, ([partition, end]) => [partition, offsetOr(end, found.get(partition))]));
 };
 
-/** Kafka returns −1 when it finds none. */
+/** Kafka returns −1 if it finds no offset. */
 const offsetOr = (end: string, found = '-1'): string => (found === '-1' ? end : found);
 
 const fetchOf = async (

@@ -1,4 +1,4 @@
-import type { MessageToPublish } from './message-bus.ts';
+import type { MessageToPublish } from '../message-bus.ts';
 
 const PARTITION_MESSAGES_MAX = 500;
 const PARTITION_BYTES_MAX = 900_000;
@@ -8,12 +8,12 @@ export interface Routed {
   /** The size of the message. */
   bytes: number;
   partition: number;
-  /** The index in the array to publish. */
+  /** The message's index in the array to publish. */
   index: number;
 }
 
 /**
- * Cuts messages into requests, each a contiguous part of the array, so that all messages before a failed request are
+ * Splits messages into requests, each a contiguous part of the array, so that all messages before a failed request are
  * stored. A broker accepts the messages of one partition in a request as one batch, whose size is limited.
  */
 export const publishRequests = function* (messages: readonly Routed[]): Generator<Routed[]> {

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
-import type { Topic } from '../../schemas/topics.ts';
-import { asAdmin } from '../testing/kafka-admin.kafka.ts';
-import { KafkaProxy } from '../testing/kafka-proxy.ts';
-import { connectForTests, kafkaForTests } from '../testing/test-bus.kafka.ts';
-import { whereServer } from '../testing/servers.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import { asAdmin } from '../../testing/engines/kafka-admin.kafka.ts';
+import { KafkaProxy } from '../../testing/engines/kafka-proxy.ts';
+import { connectForTests, kafkaForTests } from '../../testing/engines/test-bus.kafka.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
 import type { KafkaMessageBus } from './message-bus.kafka.ts';
-import type { MessageToPublish } from './message-bus.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import type { MessageToPublish } from '../message-bus.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const CODECS = { zstd: 4, gzip: 1, none: 0 } as const;
 

@@ -1,10 +1,10 @@
 import kafkajs, { type Producer } from 'kafkajs';
-import type { Settings } from '../config/settings.ts';
-import { unavailable } from '../errors/refusal.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
-import { disconnectOrCut, type KafkaClient } from './kafka-client.kafka.ts';
-import { refusalOfMessage } from './kafka-errors.kafka.ts';
-import { MessageRefused } from './message-bus.ts';
+import type { Settings } from '../../config/settings.ts';
+import { unavailable } from '../../errors/refusal.ts';
+import { untilAborted } from '../../primitives/waiting/until-aborted.ts';
+import { disconnectOrCut, type KafkaClient } from './client/kafka-client.kafka.ts';
+import { refusalOfMessage } from './client/kafka-errors.kafka.ts';
+import { MessageRefused } from '../message-bus.ts';
 import { publishRequests, type Routed } from './publish-requests.ts';
 
 /** The timeout of one request. A call may need several. */
@@ -63,8 +63,7 @@ export class Publisher {
       if (reason === undefined) throw unavailable(`Kafka did not store messages for ${topicName}`, error);
       const [first] = request;
       if (first && request.length === 1) throw new MessageRefused(first.index, reason, { cause: error });
-      // A broker refuses a whole request without naming the message, so the request is halved until the message is
-      // alone.
+      // A broker refuses a whole request without naming the message: halve the request until the message is alone.
       const half = request.length >> 1;
       await this.send(topicName, request.slice(0, half), signal);
       await this.send(topicName, request.slice(half), signal);
@@ -103,7 +102,7 @@ export class Publisher {
   }
 }
 
-/** Aborts `ask` when it takes too long. @param signal aborts when the work must end, and shortens the time */
+/** Aborts `ask` when it takes too long. @param signal aborts when the work must end, and shortens the timeout */
 const withTimeout = async (
   signal: AbortSignal | undefined,
   ask: (timeout: AbortSignal) => Promise<void>,

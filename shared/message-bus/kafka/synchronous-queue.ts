@@ -1,4 +1,4 @@
-import { WakeUp } from '../primitives/wake-up.ts';
+import { WakeUp } from '../../primitives/waiting/wake-up.ts';
 
 /** A queue without capacity: `put` waits until the next item is taken. */
 export class SynchronousQueue<Item> {
@@ -8,7 +8,7 @@ export class SynchronousQueue<Item> {
   private isOver = false;
   private readonly changed = new WakeUp();
 
-  /** Returns when the item was processed, or when the queue has ended. */
+  /** Returns once the item was processed, or the queue has ended. */
   async put(item: Item): Promise<void> {
     if (this.isOver) return;
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -17,7 +17,7 @@ export class SynchronousQueue<Item> {
     await promise;
   }
 
-  /** Ends the queue: nothing will be taken any more. */
+  /** Ends the queue: no further item is taken. */
   end(): void {
     this.isOver = true;
     this.waiting?.done();

@@ -1,6 +1,9 @@
 import { open } from 'node:fs/promises';
 
-/** Yields the lines of a file. It is opened when the first is asked for: a reader that waits before loses none. */
+/**
+ * Yields the lines of a file. Opens the file only when the first line is requested, so that a reader that waits before
+ * loses none.
+ */
 export async function* linesOfFile(file: string): AsyncGenerator<string> {
   const handle = await open(file);
   try {

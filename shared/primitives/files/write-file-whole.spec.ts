@@ -1,19 +1,23 @@
-import * as fs from 'node:fs';
+import fs, { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { createFileWhole, writeFileWhole } from './write-file-whole.ts';
 
-const { mkdirSync, readdirSync, readFileSync, statSync } = fs;
 const flushed: string[] = [];
-jest.unstable_mockModule('node:fs', () => ({
-  ...fs,
-  fsyncSync: (descriptor: number) => {
+beforeAll(() => {
+  const { fsyncSync } = fs;
+  jest.spyOn(fs, 'fsyncSync').mockImplementation((descriptor) => {
     flushed.push(fs.fstatSync(descriptor).isDirectory() ? 'folder' : 'file');
-    fs.fsyncSync(descriptor);
-  },
-}));
-const { createFileWhole, writeFileWhole } = await import('./write-file-whole.ts');
-
+    fsyncSync(descriptor);
+  });
+  syncBuiltinESMExports();
+});
+afterAll(() => {
+  jest.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 beforeEach(() => {
   flushed.length = 0;
 });

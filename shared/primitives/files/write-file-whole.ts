@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { nodeErrorCode } from '../errors/node-error-code.ts';
+import { nodeErrorCode } from '../../errors/node-error-code.ts';
 
 /**
- * Replaces a file atomically: a reader, or a start after a crash, finds the old text or the new one, never a part, and
- * a start after a power cut the new one.
+ * Replaces a file atomically. A reader, or a start after a crash, finds the old text or the new one, never a part; a
+ * start after a power cut finds the new one.
  */
 export const writeFileWhole = (file: string, text: string, mode: number): void => {
   withText(file, text, mode, (written) => {
@@ -14,14 +14,14 @@ export const writeFileWhole = (file: string, text: string, mode: number): void =
   });
 };
 
-/** Creates a file atomically, unless it exists: of two processes that create it at once, both find the first one's. */
+/** Creates a file atomically, unless it exists. If two processes create it at once, both find the file of the first. */
 export const createFileWhole = (file: string, text: string, mode: number): void => {
   withText(file, text, mode, (written) => {
     link(written, file);
   });
 };
 
-/** Does the same with a text that comes piece by piece. @returns whether this created it */
+/** Like `createFileWhole`, with a text that arrives in pieces. @returns whether this call created the file */
 export const createFileOf = async (file: string, pieces: AsyncIterable<string>, mode: number): Promise<boolean> => {
   const written = `${file}.${randomUUID()}`;
   try {
@@ -40,7 +40,7 @@ export const createFileOf = async (file: string, pieces: AsyncIterable<string>, 
   }
 };
 
-/** @returns whether there was none of that name */
+/** @returns `false` if a file of that name exists */
 const link = (written: string, file: string): boolean => {
   try {
     linkSync(written, file);
@@ -51,9 +51,7 @@ const link = (written: string, file: string): boolean => {
   }
 };
 
-/**
- * A process id would not be a unique name: containers that share a folder may have the same ones, and so may a restart.
- */
+/** A process id would not be unique: containers that share a folder may have the same ids, and so may a restart. */
 const withText = (file: string, text: string, mode: number, put: (written: string) => void): void => {
   const written = `${file}.${randomUUID()}`;
   try {
@@ -71,7 +69,7 @@ const withText = (file: string, text: string, mode: number, put: (written: strin
   }
 };
 
-/** Without it, a file that is on the disk may have no name there yet. */
+/** Without this, a file whose content is on the disk may have no name there yet. */
 const syncFolder = (folder: string): void => {
   const descriptor = openSync(folder, 'r');
   try {

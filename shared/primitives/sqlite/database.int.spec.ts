@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import type { Refusal } from '../errors/refusal.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import type { Refusal } from '../../errors/refusal.ts';
 import { SqliteDatabase } from './database.sqlite.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const folder = temporaryFolder();
 const open = (file: string) => new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 1 });
@@ -16,7 +16,7 @@ const open = (file: string) => new SqliteDatabase(file, { synchronous: 'NORMAL',
 const SEEN_WITHIN_MS = 50;
 
 describe('a database that two connections share', () => {
-  // The time of the timers, so that a busy machine cannot fail the test nor a longer interval pass it.
+  // Uses the time of the timers, so that a busy machine cannot fail the test, nor a longer interval pass it.
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
   });
@@ -47,7 +47,7 @@ describe('a database that two connections share', () => {
 });
 
 describe('a database that somebody else has locked', () => {
-  /** How long the thread may be held up by one attempt; a busy machine is allowed for. */
+  /** How long one attempt may block the thread, with tolerance for a busy machine. */
   const HELD_UP_MS = 250;
   let database: SqliteDatabase;
   let other: DatabaseSync;

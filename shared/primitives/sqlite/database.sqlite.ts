@@ -2,15 +2,15 @@ import { dirname, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BroadcastChannel } from 'node:worker_threads';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { nodeErrorCode } from '../errors/node-error-code.ts';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import { Backoff } from './backoff.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { nodeErrorCode } from '../../errors/node-error-code.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import { Backoff } from '../waiting/backoff.ts';
 import { damageIn, damageLine } from './damage/damaged-files.ts';
 import { guarded } from './damage/guarded-statement.sqlite.ts';
 import { isWhole } from './damage/row-crc.sqlite.ts';
-import { makeFolder } from './make-folder.ts';
-import { WakeUp } from './wake-up.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { WakeUp } from '../waiting/wake-up.ts';
 
 export interface DatabaseOptions {
   /**
@@ -18,35 +18,41 @@ export interface DatabaseOptions {
    * derived.
    */
   synchronous: 'FULL' | 'NORMAL';
-  /** At most, of each thread that has the file open. What is not in it is mostly in memory of the system. */
+  /** Maximum page cache of each thread that opens the file. The system's cache usually has the rest. */
   cacheMiB: number;
-  /** Whether deleted and replaced content is written over, so that it is not left in free pages. Default: it is not. */
+  /** Whether deleted and replaced content is overwritten, so that free pages keep nothing of it. Default `false`. */
   erases?: boolean;
 }
 
-/** How soon a commit of another process is noticed. */
+/** Poll interval for commits of other processes. */
 const FOREIGN_COMMIT_POLL_MS = 20;
-/** Pages in the log before it is checkpointed: so rarely that a page that changes often is written once. */
+/** Pages in the write-ahead log before a checkpoint. So many that a page which changes often is written once. */
 const CHECKPOINT_PAGES = 32_768;
-/** SQLite waits for locks with the whole thread: long only at start, when nobody else is served by it. */
+/**
+ * While SQLite waits for a lock, it blocks the thread. A long wait is acceptable only at start, before anybody is
+ * served.
+ */
 const WAIT_AT_START_MS = 5_000;
-/** A read waits only for another process that repairs the log after a crash. */
+/** A read waits only while another process repairs the log after a crash. */
 const WAIT_TO_READ_MS = 100;
-/** How long a write waits for another process's transaction. Then its outcome is known: nothing was written. */
+/** How long a write waits for another process's transaction. A timeout has a known outcome: nothing was written. */
 const WAIT_TO_WRITE_MS = 5_000;
 const RETRY_FIRST_MS = 2;
 const RETRY_MAX_MS = 50;
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
-/** A file up to this size is checked whole when it is opened, with its indexes, which takes some tenths of a second. */
+/**
+ * Up to this size, a file is checked completely when it is opened, with its indexes. That takes some tenths of a
+ * second.
+ */
 const CHECKED_BYTES_MAX = 32 * 1_024 * 1_024;
-/** `LIMIT` with a parameter. Of a bare `LIMIT ?` SQLite plans the statement anew at each call, which takes 7 µs. */
+/** `LIMIT` with a parameter. SQLite would prepare a bare `LIMIT ?` anew at each call, which takes 7 µs. */
 export const LIMIT = 'LIMIT (? + 0)';
 
 /**
- * One SQLite file in WAL mode, shared by the processes of one machine. Its wake-up rings after every commit of any of
- * them: at once, if it is of this process, in whichever thread.
+ * One SQLite file in WAL mode, shared by the processes of one machine. `changed` rings after every commit of any of
+ * them, and immediately after a commit of this process, in all its threads.
  */
 export class SqliteDatabase {
   readonly changed = new WakeUp();
@@ -80,7 +86,7 @@ export class SqliteDatabase {
     }, FOREIGN_COMMIT_POLL_MS).unref();
   }
 
-  /** Changes whenever another connection commits, also one of this process. */
+  /** Changes with every commit of another connection, including other connections of this process. */
   get foreignVersion(): number {
     return this.dataVersion.get()?.['data_version'] as number;
   }
@@ -96,27 +102,21 @@ export class SqliteDatabase {
     return guarded(statement, this.explained);
   }
 
-  /** Adds a column that a table of before does not have. Within `setUp`. */
-  addColumn(table: string, name: string, type: string): void {
-    const found = this.connection.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, name);
-    if (!found) this.connection.exec(`ALTER TABLE "${table.replaceAll('"', '""')}" ADD COLUMN ${name} ${type}`);
-  }
-
   /** @throws Refusal dependency_unavailable if a row is not as it was written */
   requireRow(values: readonly SQLInputValue[], crc: unknown, what: string): void {
     if (!isWhole(values, crc)) throw this.damage(`${what} is not as it was written`);
   }
 
-  /** Reports that this file is damaged; `what` says where. @returns the refusal to throw */
+  /** Reports that this file is damaged; `what` names the place. @returns the refusal to throw */
   damage(what: string, cause?: unknown): Refusal {
     return damageIn(this.file, what, cause);
   }
 
-  /** Returns what to throw for an error of SQLite. */
+  /** Translates an error of SQLite into the error to throw. */
   readonly explained = (error: unknown): unknown => (isCorrupt(error) ? this.damage(messageOf(error), error) : error);
 
   /**
-   * Makes tables at start, in one write transaction. It waits for those of other processes with the whole thread.
+   * Creates tables at start, in one write transaction. Blocks the thread while other processes hold the lock.
    * @throws CannotStart if the file is damaged
    */
   setUp(work: () => void): void {
@@ -132,8 +132,9 @@ export class SqliteDatabase {
   }
 
   /**
-   * Runs `work` in one write transaction: all of it is committed, or nothing. It is done when this returns, unless another
-   * process has the database locked. @throws Refusal dependency_unavailable when it is locked for too long
+   * Runs `work` in one write transaction: commits all of it, or nothing. Synchronous, unless another process has the
+   * database locked.
+   * @throws Refusal dependency_unavailable when it is locked for too long
    */
   async transaction<Result>(work: () => Result, { withinMs = WAIT_TO_WRITE_MS } = {}): Promise<Result> {
     const giveUpAt = performance.now() + withinMs;
@@ -149,8 +150,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Empties the log, which still has pages as they were before they were changed. A reader of another process, or of
-   * another thread, holds it up: it is tried until it is done, or the database is closed, which empties the log too.
+   * Truncates the write-ahead log, which still holds former versions of pages. A reader in another process or thread
+   * delays that: retries until it succeeds or the database is closed, which truncates the log too.
    */
   async emptyLog(): Promise<void> {
     const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
@@ -210,14 +211,14 @@ export class SqliteDatabase {
       if (!isCorrupt(error) && !isKnown) throw error;
       this.connection.close();
       if (error instanceof CannotStart) throw error;
-      // A refusal has the line as its cause: it was made for who sends requests.
+      // Prefers the line in the refusal's cause: the refusal itself is worded for callers of the API.
       const isLine = error instanceof Refusal && error.cause instanceof Error;
       const line = isLine ? messageOf(error.cause) : damageLine(this.file, messageOf(error));
       throw new CannotStart(line, { cause: error });
     }
   }
 
-  /** Does not wait. @returns the error when another process is writing */
+  /** Does not wait. @returns the error if another process is writing */
   private begin(): unknown {
     this.setBusyTimeout(0);
     try {
@@ -274,7 +275,9 @@ export class SqliteDatabase {
 /** Whether another process has the database locked. */
 export const isBusy = (error: unknown): boolean => codeOf(error) === SQLITE_BUSY;
 
-/** Whether SQLite found the file damaged, or Node a number in it that nobody has written: it is too large for one. */
+/**
+ * Whether SQLite found the file damaged, or Node found an integer in it that is too large to have been written by us.
+ */
 export const isCorrupt = (error: unknown): boolean =>
   [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(error) ?? 0) || nodeErrorCode(error) === 'ERR_OUT_OF_RANGE';
 

@@ -1,7 +1,8 @@
+import { inPieces } from '../in-pieces.ts';
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { SqliteDatabase } from './database.sqlite.ts';
 
-/** The most rows that are read before other work of the process goes on. */
+/** Maximum rows read before other work of the process gets its turn. */
 const ROWS_MAX = 500;
 
 type Row = Record<string, SQLOutputValue>;
@@ -12,17 +13,16 @@ interface PendingRead {
   reject: (error: unknown) => void;
 }
 
-/** Reads of one tick of the event loop share a snapshot: its locks take as long as a read itself. */
+/** Runs the reads of one tick in one snapshot: the locks of a snapshot take as long as a read itself. */
 export class GroupedReads {
   private pending: PendingRead[] = [];
 
   constructor(private readonly database: SqliteDatabase) {}
 
-  /** Finds a row by each of these parameters, of which each finds one at most. The rows are in the order of the parameters. */
+  /** Finds at most one row for each parameter. Rows come in the order of the parameters. */
   async rowsOfEach(statement: StatementSync, parameters: readonly SQLInputValue[]): Promise<Row[]> {
     const rows: Row[] = [];
-    for (let from = 0; from < parameters.length; from += ROWS_MAX) {
-      const some = parameters.slice(from, from + ROWS_MAX);
+    for (const some of inPieces(parameters, ROWS_MAX)) {
       const found = await this.add((resolve: (found: Row[]) => void) => {
         resolve(some.map((parameter) => statement.get(parameter)).filter((row) => row !== undefined));
         return some.length;
@@ -32,7 +32,9 @@ export class GroupedReads {
     return rows;
   }
 
-  /** Gives the rows to `read`, which returns how many events it took: so many count towards `ROWS_MAX`. */
+  /**
+   * Passes the rows to `read`, which returns the number of events that it took. That number counts towards `ROWS_MAX`.
+   */
   rows(
     statement: StatementSync,
     parameters: readonly SQLInputValue[],
@@ -45,7 +47,7 @@ export class GroupedReads {
     });
   }
 
-  /** Answers those that are pending. */
+  /** Answers the pending reads. */
   close(): void {
     this.answer(Infinity);
   }

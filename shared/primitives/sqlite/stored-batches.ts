@@ -1,17 +1,17 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** Whoever wants one item of a batch reads no more than these. */
+/** Maximum items of a batch: reading one item means reading its batch. */
 const ITEMS_MAX = 500;
-/** And a batch ends at this size. */
+/** A batch also ends at this size. */
 const CHARACTERS_MAX = 256 * 1_024;
 
 interface Cut<Item> {
   charactersOf: (item: Item) => number;
-  /** Whether an item must not be in one batch with the one before it; default: never. */
+  /** Whether an item must not share a batch with the item before it. Default: never. */
   isApart?: (item: Item, before: Item) => boolean;
 }
 
-/** Yields items in their order, as many together as the embedded stores keep in one row. */
+/** Yields items in their order, grouped into the batches that the embedded stores keep in one row each. */
 export function* batchesOf<Item>(
   items: Iterable<Item>,
   { charactersOf, isApart = () => false }: Cut<Item>,
@@ -33,7 +33,8 @@ export function* batchesOf<Item>(
 }
 
 /**
- * The best of level 1 to 3, gzip and none for batches of 1,000 messages of 1 KB. Synchronous: a batch takes about 1 ms.
+ * The best of levels 1 to 3, gzip and no compression for batches of 1,000 messages of 1 KB. Synchronous: takes about 1
+ * ms.
  */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 

@@ -6,5 +6,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Returns text so that HTML shows it as it is, also within an attribute in quotes. */
+/** Escapes text for HTML, also for an attribute in quotes. */
 export const htmlOf = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

@@ -1,11 +1,11 @@
-/** Valid JSON of ours and of chains has only a few levels. Megabytes of brackets would parse into gigabytes. */
+/** Valid JSON, of ours and of chains, has only a few levels. Megabytes of brackets would parse into gigabytes. */
 const DEPTH_MAX = 64;
 const [quote, backslash, comma, bracket, brace, bracketEnd, braceEnd] = Buffer.from('"\\,[{]}') as unknown as Seven;
 type Seven = [number, number, number, number, number, number, number];
 
 /**
- * Whether JSON that is not parsed yet is nested no deeper than 64 arrays and objects, and has no more values than
- * that, each array and object counted too. Of invalid JSON it tells this up to where a parser stops.
+ * Whether JSON that is not parsed yet nests at most 64 arrays and objects and has at most `valuesMax` values, arrays
+ * and objects included. For invalid JSON, this counts as far as a parser would read.
  */
 export const isParsable = (bytes: Uint8Array, valuesMax = Infinity): boolean => {
   const { length } = bytes;
@@ -23,7 +23,7 @@ export const isParsable = (bytes: Uint8Array, valuesMax = Infinity): boolean => 
   return values <= valuesMax;
 };
 
-/** Where the quote is that ends a text; the end if none does. */
+/** Finds the quote that ends a text; returns the end if none does. */
 const endOfText = (bytes: Uint8Array, from: number): number => {
   const found = bytes.indexOf(quote, from);
   if (found === -1) return bytes.length;

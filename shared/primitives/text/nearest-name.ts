@@ -1,7 +1,7 @@
-/** Of a given name no more is compared: no name here is as long, and the cost of each letter is that of all names. */
+/** Longer input is cut to this length: no name here is as long, and each letter costs a comparison with all names. */
 const COMPARED_MAX = 32;
 
-/** Returns the name that is reached by the fewest changes of a character; `undefined` if there are none. */
+/** Returns the name with the smallest edit distance; `undefined` if there are no names. */
 export const nearestName = (given: string, names: readonly string[]): string | undefined => {
   const wanted = given.slice(0, COMPARED_MAX).toLowerCase();
   const [best] = names

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What V8 says of an object that has no primitive value. */
+/** V8's message for an object that has no primitive value. */
 const NO_PRIMITIVE = 'Cannot convert object to primitive value';
 
 type Parsed<Value> =
@@ -8,8 +8,8 @@ type Parsed<Value> =
   | { success: false; data?: undefined; error: { issues: readonly z.core.$ZodIssue[] } };
 
 /**
- * `safeParse` for values that others made. zod compares the `length` of whatever has one with the bounds of a text or an array,
- * and an object of JSON may have a `length` that cannot be compared: zod would throw. Such a value does not fit either.
+ * `safeParse` for values that others made. zod compares the `length` of any value that has one, and an object of JSON
+ * may have a `length` that cannot be compared, for which zod throws. Reports such a value as invalid.
  */
 export const safeParse = <Schema extends z.ZodType>(
   schema: Schema,

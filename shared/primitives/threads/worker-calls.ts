@@ -1,13 +1,13 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { unavailable } from '../errors/refusal.ts';
+import { unavailable } from '../../errors/refusal.ts';
 
 interface CallFailed {
   message: string;
   errcode: number | undefined;
 }
 
-/** What a worker answers to a call. */
+/** A worker's answer to a call. */
 export type CallAnswer<Answer> = { answer: Answer } | { failed: CallFailed };
 
 interface Pending<Answer> {
@@ -19,13 +19,13 @@ interface WorkerCallsOptions {
   /** The URL of the worker's program, without its extension. */
   program: URL;
   workerData?: unknown;
-  /** What it works on, in the plural, for errors. */
+  /** What the worker works on, in the plural, for error messages. */
   name: string;
 }
 
 /**
- * Calls to a worker thread, which answers one after the other by `answerCalls`. It is started by the first call, and again
- * after it has ended.
+ * Calls into a worker thread, which answers them one after the other with `answerCalls`. The first call starts the
+ * thread, and so does a call after the thread has ended.
  */
 export class WorkerCalls<Work, Answer> {
   private worker: Worker | undefined;
@@ -33,7 +33,9 @@ export class WorkerCalls<Work, Answer> {
 
   constructor(private readonly options: WorkerCallsOptions) {}
 
-  /** @throws what the worker threw, by its message and `errcode`; Refusal dependency_unavailable if the worker ended */
+  /**
+   * @throws what the worker threw, with its message and `errcode`; Refusal dependency_unavailable if the worker ended
+   */
   call(work: Work): Promise<Answer> {
     const worker = (this.worker ??= this.start());
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -48,7 +50,7 @@ export class WorkerCalls<Work, Answer> {
 
   private start(): Worker {
     const { program, workerData } = this.options;
-    // The build has it beside the file that names it, with the same extension as this one.
+    // The build puts the program beside the file that names it, with the same extension as this file.
     const worker = new Worker(new URL(program.href + extname(import.meta.url)), { workerData });
     worker.unref();
     worker.on('message', (answered: CallAnswer<Answer>) => {

@@ -24,7 +24,7 @@ export class Backoff {
     this.waitMs = this.firstMs;
   }
 
-  /** Returns the length of the next pause, in milliseconds. The one after it is longer. */
+  /** Returns the length of the next pause in milliseconds, and doubles the one after it. */
   take(): number {
     const { waitMs } = this;
     this.waitMs = Math.min(waitMs * 2, this.maxMs);

@@ -1,4 +1,4 @@
-/** Waits for that time, or until the signal aborts: then it returns early, and does not throw. */
+/** Waits for that time, or until the signal aborts. Does not throw on abort. */
 export const pause = (timeMs: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {

@@ -15,7 +15,7 @@ export class Semaphore {
   }
 
   /** Returns with a permit, which the caller holds until `release`. @throws when the signal aborts before */
-  async acquire(signal: AbortSignal): Promise<void> {
+  async acquire(signal?: AbortSignal): Promise<void> {
     if (this.free > 0) {
       this.free -= 1;
       return;
@@ -33,7 +33,7 @@ export class Semaphore {
     }
   }
 
-  /** Takes a permit if so many more are free, and returns whether it did. */
+  /** Takes a permit if more than `spared` are free, and returns whether it did. */
   tryAcquire(spared = 0): boolean {
     if (this.free <= spared) return false;
     this.free -= 1;

@@ -34,3 +34,20 @@ export class WakeUp {
     });
   }
 }
+
+/** As `wait` of two, each with the count that was seen of it. */
+export const whenEitherRings = async (
+  [one, seenOfOne]: [WakeUp, number],
+  [other, seenOfOther]: [WakeUp, number],
+  signal: AbortSignal,
+): Promise<void> => {
+  const isOver = new AbortController();
+  const end = () => {
+    isOver.abort();
+  };
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
+  await Promise.race([one.wait(seenOfOne, isOver.signal), other.wait(seenOfOther, isOver.signal)]);
+  signal.removeEventListener('abort', end);
+  end();
+};

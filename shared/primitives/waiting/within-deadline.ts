@@ -1,11 +1,11 @@
-/** A call was given up after its time. Its outcome is unknown. */
+/** A call was given up after its deadline. Its outcome is unknown. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
 /**
- * Waits for a promise for at most that time. The promise is not cancelled, and its outcome is ignored. @throws
- * DeadlineExceeded
+ * Waits for a promise, at most for that time. Does not cancel the promise, and ignores its outcome after the deadline.
+ * @throws DeadlineExceeded
  */
 export const withinDeadline = async <Result>(
   what: string,

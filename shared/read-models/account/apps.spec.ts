@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { appsModel } from './apps.ts';
 
 const [KEY_1, KEY_2, KEY_3] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string];

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { appEvents } from '../../schemas/events/app-events.ts';
-import { address, isoTime } from '../../schemas/values.ts';
-import { toIso } from '../primitives/clock.ts';
-import { readModel } from './read-model.ts';
+import { appEvents } from '../../../schemas/events/account/app-events.ts';
+import { address, isoTime } from '../../../schemas/values.ts';
+import { toIso } from '../../primitives/clock.ts';
+import { readModel } from '../read-model.ts';
 
 const appDocument = z.object({
   id: z.string(),
   name: z.string(),
-  /** The addresses of its signing keys: the newest one, and the one before that, if there is any. */
+  /** Addresses of the app's signing keys: the current one, and the one before, if any. */
   signer: address,
   formerSigner: address.nullable(),
-  /** Likewise of its server keys. */
+  /** Likewise for its server keys. */
   serverSigner: address.nullable(),
   formerServerSigner: address.nullable(),
   origins: z.array(z.string()),
-  /** Since when nobody calls on its behalf; `null` while it is live. */
+  /** When the app was revoked, since when nobody calls on its behalf; `null` while it is live. */
   revokedAt: isoTime.nullable(),
 });
 export type AppDocument = z.infer<typeof appDocument>;
@@ -22,7 +22,7 @@ export type AppDocument = z.infer<typeof appDocument>;
 const { AppRegistered, AppKeyRotated, AppServerKeyCreated, AppServerKeyRevoked, AppOriginAllowed, AppRevoked } =
   appEvents;
 
-/** Apps, by app id: browsers are served from the origins of those that are live, and the gateway knows their keys. */
+/** Apps, by app id. Browsers are served from the origins of live apps, and the gateway checks their keys. */
 export const appsModel = readModel({
   name: 'apps-v4',
   collections: {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { historyModel } from './history.ts';
 
 const userId = 'usr_1';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { sealedText } from '../../schemas/events/event.ts';
-import { sessionEvents } from '../../schemas/events/session-events.ts';
-import { transactionEvents } from '../../schemas/events/transaction-events.ts';
-import { userEvents } from '../../schemas/events/user-events.ts';
-import { exportedItem } from '../../schemas/http/history.ts';
+import { sealedText } from '../../../schemas/events/event.ts';
+import { sessionEvents } from '../../../schemas/events/account/session-events.ts';
+import { transactionEvents } from '../../../schemas/events/onchain/transaction-events.ts';
+import { userEvents } from '../../../schemas/events/account/user-events.ts';
+import { historyLine } from '../../../schemas/http/account/history.ts';
 import { NO_HASH, toHistoryLine } from './history-line.ts';
-import { readModel } from './read-model.ts';
+import { readModel } from '../read-model.ts';
 
-/** By `{userId}:{position}`: a line of an export, with `data` and `salt` as they are stored, and its place. */
-const itemDocument = exportedItem.extend({
+/** By `{userId}:{position}`: a line of the history with its sequence number, and `data` and `salt` as stored. */
+const itemDocument = historyLine.extend({
   userId: z.string(),
   /** From 0, gapless per user. */
   sequence: z.int().nonnegative(),
@@ -21,23 +21,29 @@ export type HistoryDocument = z.infer<typeof itemDocument>;
 const headDocument = z.object({ count: z.int(), hash: z.string() });
 const NO_ITEM = { count: 0, hash: NO_HASH };
 
-/** The sessions that a user began and that ended, without the refreshes between. */
+/** The starts and ends of a user's sessions, without the refreshes between. */
 const { SessionStarted, SessionRevoked } = sessionEvents;
 
-/** Everything that happened to a user's account; the hash of each item covers the one before it. */
+/** All events of a user's account. The hash of each item covers the item before it. */
 export const historyModel = readModel({
-  name: 'history-v3',
+  name: 'history-v4',
   collections: {
-    // Stored before the head, so that the head never counts an item that is missing.
+    // Stored before the head, so that the head never counts a missing item.
     item: {
-      name: 'history-v3',
+      name: 'history-v4',
       document: itemDocument,
       indexes: [
-        ['userId', 'sequence'],
+        // Of indexes that seem equally good, SQLite takes the first: the others would read all items of a user.
+        ['userId', 'session', 'type', 'sequence'],
+        ['userId', 'session', 'sequence'],
+        ['userId', 'app', 'type', 'sequence'],
+        ['userId', 'app', 'sequence'],
         ['userId', 'type', 'sequence'],
+        ['userId', 'sequence'],
+        ['userId', 'time', 'sequence'],
       ],
     },
-    head: { name: 'history-heads-v3', document: headDocument, indexes: [] },
+    head: { name: 'history-heads-v4', document: headDocument, indexes: [] },
   },
   events: { ...userEvents, SessionStarted, SessionRevoked, ...transactionEvents },
   keepsSealed: true,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { sessionsModel } from './sessions.ts';
 
 const sessionId = 'ses_1';
@@ -30,6 +30,8 @@ describe('a session', () => {
           createdAt: '2026-01-02T01:00:00.000Z',
           lastUsedAt: '2026-01-02T01:00:00.000Z',
           revokedAt: null,
+          startedPosition: 1,
+          endedPosition: Number.MAX_SAFE_INTEGER,
         },
       },
     });
@@ -43,6 +45,8 @@ describe('a session', () => {
           createdAt: '2026-01-02T01:00:00.000Z',
           lastUsedAt: '2026-01-02T02:00:00.000Z',
           revokedAt: null,
+          startedPosition: 1,
+          endedPosition: Number.MAX_SAFE_INTEGER,
         },
       },
     });
@@ -55,6 +59,8 @@ describe('a session', () => {
       createdAt: '2026-01-02T01:00:00.000Z',
       lastUsedAt: '2026-01-02T02:00:00.000Z',
       revokedAt: '2026-01-02T03:00:00.000Z',
+      startedPosition: 1,
+      endedPosition: 3,
     };
     expect(await project(sessionsModel, [started, refreshed, revoked])).toEqual({ session: { ses_1: ended } });
     const late = storedEvent(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { usersModel } from './users.ts';
 
 const userId = 'usr_1';
@@ -175,8 +175,16 @@ describe('a user', () => {
     expect(await deployed(other('TxIncluded', { deployed: false }))).toEqual([]);
     expect(await deployed(other('TxIncluded', { userId: null }))).toEqual([]);
     expect(await deployed(other('TxIncluded', { chainId: 7 }))).toEqual([]);
-    // The block that deployed it first leaves the chain after another has deployed it.
+    // The block of the first deployment leaves the chain after another operation has deployed the account.
     expect(await deployed(included, other('TxIncluded', {}), reorged)).toEqual([10]);
+    const again = storedEvent('TxIncluded', { ...change, transactionId: 'tx_1' }, { position: 9 });
+    expect(await deployed(included, reorged, again)).toEqual([10]);
+    expect(await documentOf(...before, included, reorged, again)).toMatchObject({
+      deployments: [
+        { transactionId: 'tx_1', position: 6, until: 8 },
+        { transactionId: 'tx_1', position: 9, until: null },
+      ],
+    });
   });
 
   it('is not made by a transaction', async () => {

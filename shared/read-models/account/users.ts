@@ -1,24 +1,27 @@
 import { z } from 'zod';
-import { transactionEvents } from '../../schemas/events/transaction-events.ts';
-import { userEvents, type MessengerChanges, type UserEvent } from '../../schemas/events/user-events.ts';
-import { userEntity, type UserEntity } from '../../schemas/http/user-entity.ts';
-import { ofProfile } from '../../schemas/profile.ts';
-import { chainId, isoTime } from '../../schemas/values.ts';
-import type { StoredEvent } from '../event-store/event-store.ts';
-import { toIso } from '../primitives/clock.ts';
-import { readModel } from './read-model.ts';
+import { transactionEvents } from '../../../schemas/events/onchain/transaction-events.ts';
+import { userEvents, type MessengerChanges, type UserEvent } from '../../../schemas/events/account/user-events.ts';
+import { linkedIdentity, userEntity, type UserEntity } from '../../../schemas/http/account/user-entity.ts';
+import { ofProfile } from '../../../schemas/profile.ts';
+import { chainId, isoTime, keptLoginMethod } from '../../../schemas/values.ts';
+import type { Position, StoredEvent } from '../../event-store/event-store.ts';
+import { toIso } from '../../primitives/clock.ts';
+import { readModel } from '../read-model.ts';
 
-/** By user id: what HTTP answers of a user, and what finds one. */
+/** By user id: the user as HTTP answers it, and the members that find it. */
 const userDocument = userEntity.extend({
-  /** The position since when the user has this `messengerId`; 0 without one. */
+  identities: z.array(linkedIdentity.extend({ method: keptLoginMethod })),
+  /** The position at which the user got this `messengerId`; 0 without one. */
   messengerSince: z.int().nonnegative(),
-  /** The operations that deployed the smart accounts which are `deployed`. */
-  deployments: z.array(z.object({ chainId, transactionId: z.string(), position: z.int(), time: isoTime })),
+  /** The operations that deployed smart accounts of the user, and the position since which each did not any more. */
+  deployments: z.array(
+    z.object({ chainId, transactionId: z.string(), position: z.int(), until: z.int().nullable(), time: isoTime }),
+  ),
   erasedAt: isoTime.nullable(),
 });
 export type UserDocument = z.infer<typeof userDocument>;
 
-/** What the user is answered. */
+/** Returns the part of the document that the user receives. */
 export const entityOf = ({
   messengerSince: _since,
   deployments: _deployments,
@@ -26,15 +29,15 @@ export const entityOf = ({
   ...entity
 }: UserDocument): UserEntity => entity;
 
-/** The events of transactions that tell whether a smart account is deployed. */
+/** The transaction events that decide whether a smart account is deployed. */
 const { TxIncluded, TxReverted, TxReorged } = transactionEvents;
 
 /** Users, by user id. */
 export const usersModel = readModel({
-  name: 'users-v3',
+  name: 'users-v5',
   collections: {
     user: {
-      name: 'users-v3',
+      name: 'users-v5',
       document: userDocument,
       indexes: [['messengerId', 'messengerVerified', 'messengerSince']],
     },
@@ -47,7 +50,7 @@ export const usersModel = readModel({
       case 'TxReverted':
         return { user: user && event.data.deployed ? withDeployment(user, event.data, event) : user };
       case 'TxReorged':
-        return { user: user && withoutDeployment(user, event.data.transactionId) };
+        return { user: user && withoutDeployment(user, event.data.transactionId, event.position) };
       default:
         return { user: evolveUser(user, event, event) };
     }
@@ -62,25 +65,40 @@ const withDeployment = (
   { position, time }: Pick<StoredEvent, 'position' | 'time'>,
 ): UserDocument => {
   if (!user.smartAccounts.some((account) => account.chainId === chain)) return user;
-  const others = user.deployments.filter((other) => other.chainId !== chain);
-  return asDeployed(user, [...others, { chainId: chain, transactionId, position, time: toIso(time) }]);
+  const ended = endedAt(user.deployments, position, (other) => other.chainId === chain);
+  return asDeployed(user, [...ended, { chainId: chain, transactionId, position, until: null, time: toIso(time) }]);
 };
 
-const withoutDeployment = (user: UserDocument, transactionId: string): UserDocument =>
+const withoutDeployment = (user: UserDocument, transactionId: string, position: Position): UserDocument =>
   asDeployed(
     user,
-    user.deployments.filter((deployment) => deployment.transactionId !== transactionId),
+    endedAt(user.deployments, position, (deployment) => deployment.transactionId === transactionId),
   );
 
-/** Returns a user whose smart accounts are deployed by these and no others: the user's own stream does not tell. */
-export const asDeployed = (user: UserDocument, deployments: readonly Deployment[]): UserDocument => ({
-  ...user,
-  deployments: [...deployments],
-  smartAccounts: user.smartAccounts.map((account) => ({
-    ...account,
-    deployed: deployments.some((deployment) => deployment.chainId === account.chainId),
-  })),
-});
+/** Returns deployments of which the matching ones are no longer such since a position. */
+const endedAt = (
+  deployments: readonly Deployment[],
+  position: Position,
+  matches: (deployment: Deployment) => boolean,
+): Deployment[] => deployments.map((one) => (one.until === null && matches(one) ? { ...one, until: position } : one));
+
+/**
+ * Returns a user whose smart accounts are deployed by exactly these operations: the user's own stream does not have
+ * them. @param asOf the position of the state; default: now
+ */
+export const asDeployed = (
+  user: UserDocument,
+  deployments: readonly Deployment[],
+  asOf: Position = Infinity,
+): UserDocument => {
+  const holding = deployments.filter(({ position, until }) => position <= asOf && (until === null || until > asOf));
+  const isDeployed = (chain: number) => holding.some((deployment) => deployment.chainId === chain);
+  return {
+    ...user,
+    deployments: [...deployments],
+    smartAccounts: user.smartAccounts.map((account) => ({ ...account, deployed: isDeployed(account.chainId) })),
+  };
+};
 
 /**
  * Returns a user after one more event of its stream, for the read model and for the answer of a command.
@@ -122,7 +140,7 @@ export const evolveUser = (
   }
 };
 
-/** A messenger is verified if it is the user's by a login; what a client says of that is only a claim. */
+/** A messenger is verified only if the user has logged in with it; what a client states about it is a mere claim. */
 const withMessenger = (
   { messengerSince, ...known }: UserDocument,
   changes: MessengerChanges,
@@ -138,6 +156,9 @@ const withMessenger = (
     messengerSince: messengerId === null ? 0 : messengerId === known.messengerId ? messengerSince : position,
   };
 };
+
+/** Completes a user who was folded with sealed members, once they are opened: sealed texts cannot be compared. */
+export const withMessengerOpened = (user: UserDocument): UserDocument => withMessenger(user, {}, 0);
 
 const NO_PROFILE = ofProfile(() => null);
 

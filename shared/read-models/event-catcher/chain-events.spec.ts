@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
-import type { JsonObject } from '../../schemas/json.ts';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { chainEventDocumentId, chainEventIdFrom, chainEventsModel } from './chain-events.ts';
 
 const transfer: ObservedRecord = {
@@ -124,16 +124,6 @@ describe('a record', () => {
       [countId]: { canonical: 2, reverted: 1, segments: [[7, 7, 2, 1, 9]] },
       wch_2: { canonical: 2, reverted: 0, segments: [[7, 7, 2, 0, 8]] },
     });
-  });
-
-  it('belongs to the watch of its signature if it was stored without one', async () => {
-    const { record, count } = await project(chainEventsModel, [
-      observed(3, { WatchId: undefined }),
-      reverted(4, { WatchId: undefined }),
-    ]);
-    const [WatchId = ''] = Object.keys(count ?? {});
-    expect(WatchId).toMatch(/^wch_[0-9a-z]{26}$/);
-    expect(Object.values(record ?? {})).toEqual([expect.objectContaining({ WatchId, changes: [3, 4] })]);
   });
 
   it('does not change by ChainAdvanced, which the read model follows', async () => {

@@ -4,12 +4,11 @@ import {
   chainProgressEvents,
   observedRecord,
   type ObservedRecord,
-} from '../../schemas/events/chain-events.ts';
-import { eventNameOf, logIdOf } from '../chain/log-id.ts';
-import { placeOf, SEGMENT_RECORDS, segmentOf, termsOf } from '../chain/record-terms.ts';
-import { watchIdOfRecord } from '../chain/watch-id.ts';
-import type { SearchIndex } from '../read-store/read-store.ts';
-import { readModel } from './read-model.ts';
+} from '../../../schemas/events/event-catcher/chain-events.ts';
+import { eventNameOf, logIdOf } from '../../chain/identifiers/log-id.ts';
+import { placeOf, SEGMENT_RECORDS, segmentOf, termsOf } from '../../chain/identifiers/record-terms.ts';
+import type { SearchIndex } from '../../read-store/read-store.ts';
+import { readModel } from '../read-model.ts';
 
 const recordDocument = observedRecord.extend({
   WatchId: z.string(),
@@ -21,18 +20,27 @@ const recordDocument = observedRecord.extend({
   /** Position of the newest observation. */
   observedPosition: z.int(),
   reverted: z.boolean(),
-  /** Which segment of its watch it is in, from 0. It never changes. */
+  /** Number of its segment within the watch, from 0. Never changes. */
   segment: z.int(),
 });
 export type ChainEventDocument = z.infer<typeof recordDocument>;
 
-/**
- * Its first and its last block, how many of its records are canonical, how many a reorganisation has reverted, and the position
- * of its newest change.
- */
+/** Returns the record of a document, without the members that only the read model needs. */
+export const recordIn = (document: ChainEventDocument) => {
+  const {
+    changes: _changes,
+    observedPosition: _position,
+    reverted: _reverted,
+    segment: _segment,
+    ...record
+  } = document;
+  return record;
+};
+
+/** First block, last block, number of canonical records, number of reverted records, position of the newest change. */
 const countedSegment = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int()]);
 type CountedSegment = z.infer<typeof countedSegment>;
-/** By the id of a watch: how many of its records are canonical, how many reverted, and the same of each of its segments. */
+/** By watch id: the numbers of canonical and reverted records, in all and per segment. */
 const countDocument = z.object({ canonical: z.int(), reverted: z.int(), segments: z.array(countedSegment) });
 export type ChainEventCount = z.infer<typeof countDocument>;
 
@@ -56,11 +64,11 @@ export const chainEventsModel = readModel({
     },
     count: { name: 'chain-event-counts-v5', document: countDocument, indexes: [] },
   },
-  // `ChainAdvanced` changes no document. It is followed so that the checkpoint reaches its position at once: whoever
-  // reads finalized records waits for that.
+  // `ChainAdvanced` changes no document. The model follows it so that the checkpoint reaches its position at once, for
+  // which readers of finalized records wait.
   events: { ...chainEvents, ...chainProgressEvents },
   touches: ({ type, data }) =>
-    type === 'ChainAdvanced' ? {} : { record: chainEventDocumentId(data), count: watchIdOfRecord(data) },
+    type === 'ChainAdvanced' ? {} : { record: chainEventDocumentId(data), count: data.WatchId },
   evolve: ({ record, count }, { type, data, position }) => {
     if (type === 'ChainAdvanced') return {};
     const isReversal = type === 'ChainEventReverted';
@@ -71,7 +79,6 @@ export const chainEventsModel = readModel({
     if (!isChange(record, isReversal, position)) return {};
     const evolved = {
       ...data,
-      WatchId: watchIdOfRecord(data),
       changes: [...(record?.changes ?? []), position],
       observedPosition: isReversal && record ? record.observedPosition : position,
       reverted: isReversal,
@@ -84,11 +91,11 @@ export const chainEventsModel = readModel({
   },
 });
 
-/** Not a change: an observation of a canonical record, a reversal of a reverted one, and an event that comes again. */
+/** Not a change: an observation of a canonical record, a reversal of a reverted one, and an event delivered again. */
 const isChange = (record: ChainEventDocument | undefined, isReversal: boolean, position: number): boolean =>
   record ? record.reverted !== isReversal && position > (record.changes.at(-1) ?? 0) : !isReversal;
 
-/** A record that is first stored is always counted at once, so it is the same whoever projects. */
+/** A record is counted when it is first stored, so its segment is the same in every projector. */
 const segmentOfNext = (count: ChainEventCount | undefined): number =>
   count ? Math.floor((count.canonical + count.reverted) / SEGMENT_RECORDS) : 0;
 
@@ -127,11 +134,11 @@ export const chainEventIdFrom = (chainId: number, contractAddress: string, block
   `${String(chainId)}:${contractAddress.toLowerCase()}:${String(blockNumber).padStart(BLOCK_DIGITS, '0')}`;
 
 /**
- * Ids sort in chain order per contract, so that a range of blocks is a range of ids, and new documents are stored next to
- * each other on disk.
+ * Ids sort in chain order per contract, so that a range of blocks is a range of ids, and new documents are stored next
+ * to each other on disk.
  */
 export const chainEventDocumentId = (record: ObservedRecord): string => {
-  const { ChainId, ContractAddress, BlockNumber, LogIndex, BlockHash } = record;
+  const { ChainId, ContractAddress, BlockNumber, LogIndex, BlockHash, WatchId } = record;
   const logIndex = String(LogIndex).padStart(LOG_INDEX_DIGITS, '0');
-  return `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${logIndex}:${BlockHash.slice(2, 18)}:${watchIdOfRecord(record)}`;
+  return `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${logIndex}:${BlockHash.slice(2, 18)}:${WatchId}`;
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { chainsModel } from './chains.ts';
 
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;
@@ -69,14 +69,6 @@ describe('the progress of a chain', () => {
       wch_1: { ranges, takenUp: 9 },
       wch_2: { ranges, takenUp: null },
       wch_3: { ranges: [], takenUp: 10 },
-    });
-  });
-
-  it('has the ranges of earlier versions, which had one watch each', async () => {
-    const { watchIds: _, ...blocks } = backfill;
-    const former = { ...advanced, data: { ...advanced.data, backfills: [{ watchId: 'wch_1', ...blocks }] } };
-    expect(await project(chainsModel, [former])).toMatchObject({
-      chain: { 10: { backfills: [{ ...backfill, watchIds: ['wch_1'] }] } },
     });
   });
 

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import {
   asideEvents,
   backfillRange,
-  backfillsOf,
   chainProgressEvents,
   chainVerificationEvents,
-} from '../../schemas/events/chain-events.ts';
-import { blockNumber, chainId, isoTime } from '../../schemas/values.ts';
-import { toIso } from '../primitives/clock.ts';
-import { readModel } from './read-model.ts';
+} from '../../../schemas/events/event-catcher/chain-events.ts';
+import { blockNumber, chainId, isoTime } from '../../../schemas/values.ts';
+import { toIso } from '../../primitives/clock.ts';
+import { readModel } from '../read-model.ts';
 
 const chainDocument = z.object({
   chainId,
@@ -19,15 +18,15 @@ const chainDocument = z.object({
   backfills: z.array(backfillRange),
   /** Position up to which registrations are taken into account. */
   watchesUpTo: z.int().nonnegative(),
-  /** Position up to which what is set aside is taken into account. */
+  /** Position up to which `RangesSetAside` events are taken into account. */
   position: z.int().nonnegative(),
 });
 export type ChainDocument = z.infer<typeof chainDocument>;
 
 const asideDocument = z.object({
-  /** The ranges of a watch that were set aside last. */
+  /** The ranges of a watch that were last deferred. */
   ranges: asideEvents.RangesSetAside.data.shape.ranges,
-  /** Position since which they are in the progress again; `null` as long as they are set aside. */
+  /** Position at which the ranges returned to the progress; `null` while they are deferred. */
   takenUp: z.int().nullable(),
 });
 export type AsideDocument = z.infer<typeof asideDocument>;
@@ -35,11 +34,11 @@ export type AsideDocument = z.infer<typeof asideDocument>;
 const verificationDocument = chainVerificationEvents.ChainVerified.data.omit({ replays: true });
 export type VerificationDocument = z.infer<typeof verificationDocument>;
 
-/** How far each chain has been followed, and how far it has been verified, by decimal chain id; what is set aside, by watch. */
+/** How far each chain has been followed and verified, by decimal chain id; deferred ranges, by watch. */
 export const chainsModel = readModel({
   name: 'chains-v5',
   collections: {
-    // Before the progress without them.
+    // Stored before a progress that lacks the ranges.
     aside: { name: 'chain-asides-v2', document: asideDocument, indexes: [] },
     chain: { name: 'chains-v3', document: chainDocument, indexes: [] },
     verification: { name: 'chain-verifications-v2', document: verificationDocument, indexes: [] },
@@ -64,7 +63,7 @@ export const chainsModel = readModel({
     // Block timestamps are in seconds.
     const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
     return {
-      chain: { chainId, head, headTime, finalized, backfills: backfillsOf(backfills), watchesUpTo, position: repeats },
+      chain: { chainId, head, headTime, finalized, backfills, watchesUpTo, position: repeats },
     };
   },
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PauseReason, WatchedProxy } from '../../schemas/events/watch-events.ts';
-import { someMetadata, storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import type { PauseReason, WatchedProxy } from '../../../schemas/events/event-catcher/watch-events.ts';
+import { someMetadata, storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { watchesModel } from './watches.ts';
 
 const contractAddress = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
@@ -114,7 +114,7 @@ describe('a watch', () => {
     const claims = async (...more: typeof former) =>
       (await project(watchesModel, [...former, ...more])).watch?.['wch_1']?.['claims'];
     expect(await claims()).toEqual(['app_1/usr_1', 'app_2', 'usr_3/usr_3']);
-    // Formerly whichever user of the app dropped it.
+    // In events of earlier versions, any user of the app could drop its claim.
     expect(await claims(removed('app_1', 8), removed('app_2', 9))).toEqual(['usr_3/usr_3']);
     expect(await claims(removed('app_1', 8, 'usr_1'), removed('usr_3', 9, 'usr_3'))).toEqual(['app_2']);
   });

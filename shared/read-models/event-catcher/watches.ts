@@ -1,44 +1,53 @@
 import { z } from 'zod';
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import { eventFragment, pauseReason, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
-import { watchedContract } from '../../schemas/http/watched-contract.ts';
-import { appOfClaimant, claimantText } from '../chain/claimant.ts';
-import { toIso } from '../primitives/clock.ts';
-import { readModel } from './read-model.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import {
+  eventFragment,
+  pauseReason,
+  watchEvents,
+  type WatchEvent,
+} from '../../../schemas/events/event-catcher/watch-events.ts';
+import { watchedContract } from '../../../schemas/http/event-catcher/watched-contract.ts';
+import type { StoredEvent } from '../../event-store/event-store.ts';
+import { appOfClaimant, claimantText, type Claimant } from '../../chain/identifiers/claimant.ts';
+import { toIso } from '../../primitives/clock.ts';
+import { readModel } from '../read-model.ts';
 
-const watchDocument = watchedContract.omit({ state: true }).extend({
+export const watchDocument = watchedContract.omit({ state: true }).extend({
   fragment: eventFragment,
-  /** Who claims it, each as `claimantText` writes it, in the order of registration. */
+  /** The watch's claimants, as `claimantText` writes them, in the order of registration. */
   claims: z.array(z.string()),
-  /** Whether nobody claims it any more. It is found only by those who know its id, until somebody registers it again. */
+  /**
+   * Whether the watch has no claimant any more. Then only a caller who knows its id finds it, until it is registered
+   * again.
+   */
   isRemoved: z.boolean(),
   paused: pauseReason.nullable(),
-  /** Whether its backfill has no bounds: the operator resumed it. */
+  /** Whether its backfill has no bounds, because the operator resumed it. */
   isUnbounded: z.boolean(),
   /** Position of each claim's registration. */
   claimPositions: z.record(z.string(), z.int()),
   /** Position of the first registration. */
   createdPosition: z.int(),
-  /** Position of the registration since which somebody has always claimed it. */
+  /** Position of the registration since which the watch has always had a claimant. */
   claimedSince: z.int(),
-  /** Position from which on it is read: of the first registration, or where it was resumed or registered again. */
+  /** Position since which it is read: of the first registration, or where it was resumed or registered again. */
   readSince: z.int(),
 });
 export type WatchDocument = z.infer<typeof watchDocument>;
-/** A contract event that is watched, and who claims it. */
+/** A contract event that is watched, and its claimants. */
 export interface Watch extends Omit<
   WatchDocument,
   'createdPosition' | 'claimedSince' | 'claimPositions' | 'readSince'
 > {
-  /** From which block on each of the claims wants it. The read model does not have it. */
+  /** The start block that each claim asked for. Not in the read model. */
   claimStarts?: Readonly<Record<string, number>>;
 }
 
-/** Whether nothing more is read for it. */
+/** Whether nothing more is read for the watch. */
 export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paused'>): boolean =>
   isRemoved || paused !== null;
 
-/** Why a watch is paused, as its status says it; `null` where its holder wanted it. */
+/** Reason for a pause, as the watch's status shows it; `null` if its holder asked for the pause. */
 export const pauseText = (reason: Watch['paused']): string | null => {
   switch (reason) {
     case 'records':
@@ -61,27 +70,31 @@ export const watchesModel = readModel({
   },
   events: watchEvents,
   touches: ({ data }) => ({ watch: data.watchId }),
-  evolve: ({ watch: known }, event) => {
-    const evolved = evolveWatch(known, event, event.time);
-    if (!evolved) return { watch: evolved };
-    const { claimStarts: _, ...watch } = evolved;
-    const { position } = event;
-    const positions = watch.claims.map((claim) => [claim, known?.claimPositions[claim] ?? position]);
-    const isStarted = known !== undefined && isStopped(known) && !isStopped(watch);
-    return {
-      watch: {
-        ...watch,
-        claimPositions: Object.fromEntries(positions) as Record<string, number>,
-        createdPosition: known?.createdPosition ?? position,
-        claimedSince: known?.isRemoved === false ? known.claimedSince : position,
-        readSince: known && !isStarted ? known.readSince : position,
-      },
-    };
-  },
+  evolve: ({ watch: known }, event) => ({ watch: evolveWatchDocument(known, event) }),
 });
 
-/** A stored event has metadata; one that is only tried may lack it. */
-type ClaimingEvent = WatchEvent & { metadata?: Pick<EventMetadata, 'actor'> };
+/** Returns a watch as read models have it, after one more event of its stream. */
+export const evolveWatchDocument = (
+  known: WatchDocument | undefined,
+  event: WatchEvent & Pick<StoredEvent, 'position' | 'time' | 'metadata'>,
+): WatchDocument | undefined => {
+  const evolved = evolveWatch(known, event, event.time);
+  if (!evolved) return undefined;
+  const { claimStarts: _, ...watch } = evolved;
+  const { position } = event;
+  const positions = watch.claims.map((claim) => [claim, known?.claimPositions[claim] ?? position]);
+  const isStarted = known !== undefined && isStopped(known) && !isStopped(watch);
+  return {
+    ...watch,
+    claimPositions: Object.fromEntries(positions) as Record<string, number>,
+    createdPosition: known?.createdPosition ?? position,
+    claimedSince: known?.isRemoved === false ? known.claimedSince : position,
+    readSince: known && !isStarted ? known.readSince : position,
+  };
+};
+
+/** A stored event has metadata; an event under validation may lack it. */
+export type ClaimingEvent = WatchEvent & { metadata?: Pick<EventMetadata, 'actor'> };
 
 /**
  * Returns a watch after one more event of its stream, for the read model and for the decision of a registration.
@@ -134,19 +147,27 @@ const claimStartsAfterMove = ({ claims, claimStarts = {}, startBlock: before }: 
 type Claiming = Extract<ClaimingEvent, { type: 'ContractRegistered' }>;
 
 /** Returns the claims after a registration. */
-export const withClaim = (claims: readonly string[], event: Claiming): string[] => {
+const withClaim = (claims: readonly string[], event: Claiming): string[] => {
   const claim = claimOf(event);
   return claims.includes(claim) ? [...claims] : [...claims, claim];
 };
 
-/** One that was stored while a claim was a whole app's is that of the user who made it, within the app. */
-const claimOf = ({ data: { appId, userId }, metadata }: Claiming): string => {
+const claimOf = (event: Claiming): string => claimantText(registrantOf(event));
+
+/**
+ * Returns whose claim a registration is. In events of the time when claims belonged to whole apps, it is that of the
+ * registering user within the app.
+ */
+export const registrantOf = ({ data: { appId, userId }, metadata }: Claiming): Claimant => {
   const registrant = metadata?.actor.type === 'user' ? metadata.actor.id : null;
-  return claimantText({ appId, userId: userId === undefined ? registrant : userId });
+  return { appId, userId: userId === undefined ? registrant : userId };
 };
 
-/** Returns the claims after one was dropped. While a claim was a whole app's, an app had one, whoever dropped it. */
-export const withoutClaim = (
+/**
+ * Returns the claims without the dropped one. When claims belonged to whole apps, an app had a single claim, whoever
+ * dropped it.
+ */
+const withoutClaim = (
   claims: readonly string[],
   { appId, userId }: Extract<WatchEvent, { type: 'WatchRemoved' }>['data'],
 ): string[] => {

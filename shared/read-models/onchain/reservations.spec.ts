@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../schemas/examples/event-examples.ts';
-import { sponsorshipStream } from '../../schemas/events/sponsorship-events.ts';
-import type { StoredEvent } from '../event-store/event-store.ts';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { sponsorshipStream } from '../../../schemas/events/onchain/sponsorship-events.ts';
+import type { StoredEvent } from '../../event-store/event-store.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { reservationsModel } from './reservations.ts';
 
 const { sender } = eventExamples.SponsorshipReserved;

@@ -3,9 +3,9 @@ import {
   sponsorshipEvents,
   sponsorshipStream,
   type SponsorshipEvent,
-} from '../../schemas/events/sponsorship-events.ts';
-import { address, blockNumber, chainId, hash, isoTime, uint } from '../../schemas/values.ts';
-import { readModel } from './read-model.ts';
+} from '../../../schemas/events/onchain/sponsorship-events.ts';
+import { address, blockNumber, chainId, hash, isoTime, uint } from '../../../schemas/values.ts';
+import { readModel } from '../read-model.ts';
 
 const reservationDocument = z.object({
   id: z.string(),
@@ -16,16 +16,16 @@ const reservationDocument = z.object({
   chainId,
   sender: address,
   nonce: uint,
-  /** Of the signatures that share it: the largest. */
+  /** Maximum over the signatures that share the reservation. */
   maxCostWei: uint,
-  /** In the order in which they were signed. */
+  /** In the order of signing. */
   userOpHashes: z.array(hash),
-  /** Of the signatures that share it: the latest. */
+  /** Latest of the signatures that share the reservation. */
   validUntil: isoTime,
-  /** The head of the chain when they were signed: the earliest. */
+  /** The head of the chain at the earliest of these signatures. */
   headBlock: blockNumber,
   state: z.enum(['reserved', 'settled', 'released']),
-  /** What it cost, the block that has it, and which of the operations it is; `null` while it is not settled. */
+  /** The actual cost, the block that includes the operation, and which operation it is; `null` until settled. */
   costWei: uint.nullable(),
   blockHash: hash.nullable(),
   blockNumber: blockNumber.nullable(),
@@ -33,7 +33,7 @@ const reservationDocument = z.object({
 });
 export type ReservationDocument = z.infer<typeof reservationDocument>;
 
-/** What the paymaster may have to pay, and has paid: one document for each sender and nonce, app and day. */
+/** What the paymaster may have to pay, and has paid: one document per sender and nonce, app and day. */
 export const reservationsModel = readModel({
   name: 'reservations-v1',
   collections: {
@@ -44,7 +44,7 @@ export const reservationsModel = readModel({
     },
   },
   events: sponsorshipEvents,
-  touches: (event) => ({ reservation: idOf(event) }),
+  touches: (event) => ({ reservation: reservationIdOf(event) }),
   evolve: ({ reservation }, event) => ({ reservation: changed(reservation, event, event) }),
 });
 
@@ -64,35 +64,28 @@ type Reserved = z.infer<typeof sponsorshipEvents.SponsorshipReserved.data>;
 
 const NOT_SETTLED = { costWei: null, blockHash: null, blockNumber: null, settledBy: null };
 
-const idOf = ({ stream, data }: { stream: string; data: Pick<Reserved, 'chainId' | 'sender' | 'nonce'> }): string =>
-  `${stream}/${String(data.chainId)}/${data.sender.toLowerCase()}/${data.nonce}`;
+/** Returns the id of the reservation that an event of a sponsorship is about. */
+export const reservationIdOf = ({
+  stream,
+  data,
+}: {
+  stream: string;
+  data: Pick<Reserved, 'chainId' | 'sender' | 'nonce'>;
+}): string => `${stream}/${String(data.chainId)}/${data.sender.toLowerCase()}/${data.nonce}`;
 
 const newReservation = (stream: string, data: Reserved): ReservationDocument => {
   const { appId, userId, chainId: chain, sender, nonce, maxCostWei, validUntil, headBlock } = data;
+  const id = reservationIdOf({ stream, data });
   const day = stream.slice(sponsorshipStream(appId, '').length);
-  return {
-    ...{
-      id: idOf({ stream, data }),
-      stream,
-      appId,
-      day,
-      userId,
-      chainId: chain,
-      sender,
-      nonce,
-      maxCostWei,
-      validUntil,
-      headBlock,
-    },
-    ...{ userOpHashes: [], state: 'reserved', ...NOT_SETTLED },
-  };
+  const operation = { id, stream, appId, day, userId, chainId: chain, sender, nonce };
+  return { ...operation, maxCostWei, validUntil, headBlock, userOpHashes: [], state: 'reserved', ...NOT_SETTLED };
 };
 
 const withSignature = (before: ReservationDocument, data: Reserved): ReservationDocument => {
   const { userOpHash, maxCostWei, validUntil, headBlock } = data;
-  // What was released can never be included: it reserves nothing beside the new signature.
+  // A released operation can never be included, so it reserves nothing beside the new signature.
   const isLarger = before.state === 'released' || BigInt(maxCostWei) > BigInt(before.maxCostWei);
-  // Once one is settled, another of its nonce reserves nothing, unless the block leaves the chain.
+  // Once an operation of this nonce is settled, another one reserves nothing, unless the block leaves the chain.
   const staysSettled = before.state === 'settled' && before.settledBy !== userOpHash;
   return {
     ...before,

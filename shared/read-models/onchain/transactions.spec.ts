@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../schemas/examples/event-examples.ts';
-import type { StoredEvent } from '../event-store/event-store.ts';
-import { storedEvent } from '../testing/event-builder.ts';
-import { project } from '../testing/project.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { StoredEvent } from '../../event-store/event-store.ts';
+import { storedEvent } from '../../testing/event-builder.ts';
+import { project } from '../../testing/project.ts';
 import { listedOf, transactionsModel, type TransactionDocument } from './transactions.ts';
 
 const transactionId = 'tx_1';
@@ -135,15 +135,6 @@ describe('a transaction', () => {
 
   it('does not begin with anything but its submission', async () => {
     expect(await documentOf(included, finalized)).toBeUndefined();
-  });
-
-  it('is of the app whose session sent it, also where it was stored with the app that paid', async () => {
-    const sent = storedEvent(
-      'TxSubmitted',
-      { transactionId },
-      { ...at(1), metadata: { ...submitted.metadata, app: 'app_2' } },
-    );
-    expect(await documentOf(sent)).toMatchObject({ appId: 'app_2' });
   });
 
   it('is listed without what only finds it', async () => {

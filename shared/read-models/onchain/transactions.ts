@@ -1,42 +1,39 @@
 import { z } from 'zod';
-import { transactionEvents, type TransactionEvent } from '../../schemas/events/transaction-events.ts';
+import { transactionEvents, type TransactionEvent } from '../../../schemas/events/onchain/transaction-events.ts';
 import {
   listedTransaction,
   type ListedTransaction,
   type TransactionChange,
   type TransactionStatus,
-} from '../../schemas/http/onchain-routes.ts';
-import { address, blockNumber, hash, hexBytes, uint } from '../../schemas/values.ts';
-import { readAccountCall } from '../chain/account-call.ts';
-import { toIso } from '../primitives/clock.ts';
-import { readModel } from './read-model.ts';
+} from '../../../schemas/http/onchain/onchain-routes.ts';
+import { address, hexBytes } from '../../../schemas/values.ts';
+import { readAccountCalls } from '../../chain/identifiers/account-call.ts';
+import { toIso } from '../../primitives/clock.ts';
+import { readModel } from '../read-model.ts';
 
-/** By transaction id: what HTTP answers of it but the chain's own receipt, and what finds it. Never its signature. */
+const inclusion = transactionEvents.TxIncluded.data.pick({
+  ...{ transactionHash: true, blockNumber: true, blockHash: true },
+  ...{ logIndex: true, actualGasCostWei: true, actualGasUsed: true },
+});
+
+/**
+ * By transaction id: the transaction as HTTP answers it, without the chain's receipt, and the members that find it.
+ * Never contains its signature.
+ */
 const transactionDocument = listedTransaction.extend({
-  /** `null` of an operation that came over `/rpc`. */
+  /** `null` for an operation submitted over `/rpc`. */
   userId: z.string().nullable(),
   paymaster: address.nullable(),
-  /** Where it is in the chain; `null` while it is not. */
-  inclusion: z
-    .object({
-      transactionHash: hash,
-      blockNumber,
-      blockHash: hash,
-      logIndex: z.int().nonnegative(),
-      actualGasCostWei: uint,
-      actualGasUsed: uint,
-      success: z.boolean(),
-      revertReason: hexBytes.nullable(),
-    })
-    .nullable(),
-  /** Whether it can still change. */
+  /** The operation's place in the chain; `null` while it is not included. */
+  inclusion: inclusion.extend({ success: z.boolean(), revertReason: hexBytes.nullable() }).nullable(),
+  /** Whether the transaction can still change. */
   isOpen: z.boolean(),
-  /** Position of its TxSubmitted. */
+  /** Position of its `TxSubmitted`. */
   submittedPosition: z.int(),
 });
 export type TransactionDocument = z.infer<typeof transactionDocument>;
 
-/** What the user is answered, but for the receipt. */
+/** Returns the part of the document that the user receives, without the receipt. */
 export const listedOf = ({
   userId: _user,
   paymaster: _paymaster,
@@ -46,12 +43,12 @@ export const listedOf = ({
   ...listed
 }: TransactionDocument): ListedTransaction => listed;
 
-/** Operations that were accepted, over `/onchain/send` or `/rpc`, by transaction id. */
+/** Accepted operations, from `/onchain/send` or `/rpc`, by transaction id. */
 export const transactionsModel = readModel({
-  name: 'transactions-v2',
+  name: 'transactions-v3',
   collections: {
     transaction: {
-      name: 'transactions-v2',
+      name: 'transactions-v3',
       document: transactionDocument,
       indexes: [
         ['userId', 'submittedPosition'],
@@ -66,9 +63,7 @@ export const transactionsModel = readModel({
     const { type, data, position } = event;
     const time = toIso(event.time);
     if (type === 'TxSubmitted') {
-      // Of a request that is the app of the session, which formerly the event itself did not say.
-      const { app: appId = data.appId } = event.metadata;
-      return { transaction: newTransaction({ ...data, appId }, { position, time }) };
+      return { transaction: newTransaction(data, { position, time }) };
     }
     return { transaction: transaction && changed(transaction, event, time) };
   },
@@ -80,11 +75,12 @@ const newTransaction = (
   { transactionId: id, operation, userId, appId, chainId, entryPoint, sender, nonce, userOpHash, sponsor }: Submitted,
   { position, time }: { position: number; time: string },
 ): TransactionDocument => {
-  const call = readAccountCall(operation.callData);
+  const calls = readAccountCalls(operation.callData);
+  const call = calls?.length === 1 ? calls[0] : undefined;
   return {
     ...{ id, userId, appId, chainId, entryPoint, sender, nonce, userOpHash, sponsor },
     to: call?.to ?? null,
-    value: call?.value ?? null,
+    value: call?.value.toString() ?? null,
     data: call?.data ?? null,
     paymaster: operation.paymaster,
     status: 'submitted',
@@ -143,13 +139,6 @@ const blockOf = ({ transactionHash, blockNumber: number, blockHash }: Inclusion)
 
 const inclusionOf = (data: Inclusion, reverted: { reason: string | null } | null) => {
   const { logIndex, actualGasCostWei, actualGasUsed } = data;
-  const success = reverted === null;
-  return {
-    ...blockOf(data),
-    logIndex,
-    actualGasCostWei,
-    actualGasUsed,
-    success,
-    revertReason: reverted?.reason ?? null,
-  };
+  const gas = { actualGasCostWei, actualGasUsed };
+  return { ...blockOf(data), logIndex, ...gas, success: reverted === null, revertReason: reverted?.reason ?? null };
 };

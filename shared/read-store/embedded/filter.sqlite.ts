@@ -1,9 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite';
-import type { Filter } from './read-store.ts';
+import type { Filter } from '../read-store.ts';
 
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Represents a list or an object: greater than all text, and equal to no value of a filter. */
+/** Stands for a list or an object: sorts after all text, and equals no value of a filter. */
 const NO_SCALAR = new Uint8Array();
 
 export const toColumn = (value: unknown): SQLInputValue => {

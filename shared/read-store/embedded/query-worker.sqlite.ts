@@ -1,26 +1,26 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
-import { answerCalls } from '../primitives/answer-calls.ts';
-import { PageHits } from './page-hits.ts';
-import type { Bounds } from './posting-list.ts';
-import type { Search, SearchPage } from './read-store.ts';
-import { SegmentSearch, type SearchTables } from './segment-search.sqlite.ts';
+import { answerCalls } from '../../primitives/threads/answer-calls.ts';
+import { PageHits } from '../page-hits.ts';
+import type { Bounds } from './search/posting-list.ts';
+import type { Search, SearchPage } from '../read-store.ts';
+import { SegmentSearch, type SearchTables } from './search/segment-search.sqlite.ts';
 
-/** Runs as a worker: it reads on a connection of its own while the other thread serves requests. */
+/** Runs as a worker: reads on a connection of its own while the main thread serves requests. */
 
-/** How long others wait for their turn. A single run must not take much longer. */
+/** Length of a slice, after which other queries get their turn. A single run must not take much longer. */
 const SLICE_MS = 2;
 const SLICE_ROWS = 5_000;
 
 export type Work = StatementRuns | SegmentRuns;
 
-/** One statement, with one list of parameters after the other. */
+/** One statement, run with each list of parameters in turn. */
 export interface StatementRuns {
   sql: string;
   runs: readonly SQLInputValue[][];
 }
 
-/** One segment of a table after the other: which documents are on a page, or without a page how many there are. */
+/** Segments of a table, one after the other: finds the documents of a page, or counts documents if there is no page. */
 export interface SegmentRuns {
   tables: SearchTables;
   runs: Search['anyOf'];
@@ -29,11 +29,11 @@ export interface SegmentRuns {
 }
 
 export interface Slice {
-  /** Of a page none, and of a count one for each run. */
+  /** Empty for a page; one row per run for a count. */
   rows: SQLOutputValue[][];
-  /** Place and row of each document of a page, in order. */
+  /** Order value and row of each document of a page, in order. */
   hits?: Float64Array;
-  /** How many runs there was time for, at least one. */
+  /** How many runs fitted into the slice, at least one. */
   ran: number;
 }
 
@@ -60,7 +60,7 @@ const searchOf = (tables: SearchTables): SegmentSearch => {
   return known;
 };
 
-/** Runs one after the other until the time is over. @returns how many there was time for */
+/** Runs one after the other until the slice ends. @returns how many were run */
 const inTime = <Run>(runs: readonly Run[], rows: readonly unknown[], run: (one: Run) => void): number => {
   const endsAt = performance.now() + SLICE_MS;
   let ran = 0;

@@ -1,38 +1,40 @@
 import type { StatementSync } from 'node:sqlite';
-import type { EventPlace } from '../event-store/event-store.ts';
-import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
-import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
-import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
-import { Announcements } from './announcements.sqlite.ts';
+import type { EventPlace } from '../../event-store/event-store.ts';
+import { rowCrc } from '../../primitives/sqlite/damage/row-crc.sqlite.ts';
+import { LIMIT, SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
+import { GroupedReads } from '../../primitives/sqlite/grouped-reads.sqlite.ts';
+import { checkIndexes } from './check-indexes.sqlite.ts';
 import { SqliteCollection } from './collection.sqlite.ts';
-import { CountedPoints } from './counted-points.sqlite.ts';
+import { sizesOf } from './collection-sizes.sqlite.ts';
+import { SqliteCoordination } from '../../coordination/coordination.sqlite.ts';
 import { compileFilter, compileMember } from './filter.sqlite.ts';
-import { FormerCollections } from './former-collections/former-collections.sqlite.ts';
-import { Searching } from './searching.sqlite.ts';
+import { FormerCollections } from '../former-collections/former-collections.sqlite.ts';
+import { SqliteVersions } from '../versions/versions.sqlite.ts';
+import { Searching } from './search/searching.sqlite.ts';
 import type {
   Checkpoint,
   CollectionDefinition,
+  Correction,
   DocumentChange,
   Filter,
   FindOptions,
-  Lease,
   ReadStore,
   StoredDocument,
-} from './read-store.ts';
+} from '../read-store.ts';
 
 const FIND_LIMIT_DEFAULT = 1_000;
 
 /**
  * The embedded read store: one table per collection, indexed members as columns; documents and position in one commit.
- * Searches run in a thread of their own.
+ * Searches run in threads of their own.
  */
 export class SqliteReadStore implements ReadStore {
   private readonly database: SqliteDatabase;
   private readonly collections = new Map<string, SqliteCollection>();
   private readonly statements = new Map<string, StatementSync>();
-  private readonly points: CountedPoints;
-  private readonly announced: Announcements;
+  private readonly coordination: SqliteCoordination;
   private readonly former: FormerCollections;
+  private readonly stored: SqliteVersions;
   private readonly reads: GroupedReads;
   private readonly searching: Searching;
   private readonly savePosition: StatementSync;
@@ -43,21 +45,14 @@ export class SqliteReadStore implements ReadStore {
     this.database.setUp(() => {
       this.database.exec(`
         CREATE TABLE IF NOT EXISTS positions (
-          projection TEXT PRIMARY KEY, position INTEGER NOT NULL, event TEXT
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS leases (
-          name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
+          projection TEXT PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL, event TEXT,
+          digest TEXT, digest_crc INTEGER
         ) STRICT, WITHOUT ROWID;
       `);
-      // Positions were once stored without an event, a digest and a CRC of each.
-      this.database.addColumn('positions', 'event', 'TEXT');
-      this.database.addColumn('positions', 'crc', 'INTEGER');
-      this.database.addColumn('positions', 'digest', 'TEXT');
-      this.database.addColumn('positions', 'digest_crc', 'INTEGER');
     });
-    this.points = new CountedPoints(this.database);
-    this.announced = new Announcements(this.database);
+    this.coordination = new SqliteCoordination(this.database);
     this.former = new FormerCollections(this.database);
+    this.stored = new SqliteVersions(this.database);
     this.reads = new GroupedReads(this.database);
     this.searching = new Searching(file);
     this.savePosition = this.database.prepare(`
@@ -86,6 +81,24 @@ export class SqliteReadStore implements ReadStore {
 
   forgetReplaced(): Promise<void> {
     return this.database.emptyLog();
+  }
+
+  correct(name: string, corrections: readonly Correction[]): Promise<void> {
+    return this.database.transaction(() => {
+      this.collection(name).correct(corrections);
+    });
+  }
+
+  checkIndexes(name: string, repair: boolean): AsyncIterable<readonly string[]> {
+    return checkIndexes(this.database, this.collection(name), repair);
+  }
+
+  sizes: ReadStore['sizes'] = (collections) => Promise.resolve(sizesOf(this.database, collections));
+  versions: ReadStore['versions'] = () => Promise.resolve(this.stored.all());
+  replaceVersions: ReadStore['replaceVersions'] = (...asked) => this.stored.replace(...asked);
+  async remove(projection: string, collections: readonly string[]): Promise<void> {
+    await this.stored.remove(projection, collections);
+    for (const name of collections) this.collections.delete(name);
   }
 
   formerCollections: ReadStore['formerCollections'] = (current) => Promise.resolve(this.former.list(current));
@@ -161,37 +174,13 @@ export class SqliteReadStore implements ReadStore {
   getFound: ReadStore['getFound'] = (name, references, budget) =>
     this.searching.documents(this.collection(name), references, budget);
 
-  lease(name: string): Promise<Lease | undefined> {
-    const row = this.statement('SELECT holder, epoch, renewals FROM leases WHERE name = ?').get(name);
-    return Promise.resolve(
-      row && {
-        holder: row['holder'] as string | null,
-        epoch: row['epoch'] as number,
-        renewals: row['renewals'] as number,
-      },
-    );
-  }
-
-  replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
-    return this.database.transaction(() => {
-      const { changes } = expected
-        ? this.statement(
-            `UPDATE leases SET holder = ?, epoch = ?, renewals = ?
-             WHERE name = ? AND holder IS ? AND epoch = ? AND renewals = ?`,
-          ).run(next.holder, next.epoch, next.renewals, name, expected.holder, expected.epoch, expected.renewals)
-        : this.statement('INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING').run(
-            ...[name, next.holder, next.epoch, next.renewals],
-          );
-      return changes === 1;
-    });
-  }
-
-  addPoints: ReadStore['addPoints'] = (points, nowMs) => this.points.add(points, nowMs);
-  forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.points.forget(nowMs);
-
-  announce: ReadStore['announce'] = (kind, announcement) => this.announced.announce(kind, announcement);
-  announcements: ReadStore['announcements'] = (kind) => Promise.resolve(this.announced.of(kind));
-  withdraw: ReadStore['withdraw'] = (kind, announcement) => this.announced.withdraw(kind, announcement);
+  lease: ReadStore['lease'] = (...asked) => this.coordination.lease(...asked);
+  replaceLease: ReadStore['replaceLease'] = (...asked) => this.coordination.replaceLease(...asked);
+  addPoints: ReadStore['addPoints'] = (...asked) => this.coordination.addPoints(...asked);
+  forgetPoints: ReadStore['forgetPoints'] = (...asked) => this.coordination.forgetPoints(...asked);
+  announce: ReadStore['announce'] = (...asked) => this.coordination.announce(...asked);
+  announcements: ReadStore['announcements'] = (...asked) => this.coordination.announcements(...asked);
+  withdraw: ReadStore['withdraw'] = (...asked) => this.coordination.withdraw(...asked);
 
   async close(): Promise<void> {
     this.reads.close();
@@ -207,7 +196,7 @@ export class SqliteReadStore implements ReadStore {
   private placeIn(projection: string, text: string): EventPlace {
     const what = `the event of ${projection}`;
     try {
-      const { crc = null, ...place } = JSON.parse(text) as EventPlace & { crc?: number };
+      const { crc, ...place } = JSON.parse(text) as EventPlace & { crc: number };
       this.database.requireRow(valuesOf(place), crc, what);
       return place;
     } catch (error) {
@@ -232,5 +221,4 @@ export class SqliteReadStore implements ReadStore {
 }
 
 const valuesOf = ({ id, stream, revision, position }: EventPlace) => [id, stream, revision, position];
-/** Its CRC is in the text: an earlier version, which writes another place, writes none. */
 const placeText = (place: EventPlace) => JSON.stringify({ ...place, crc: rowCrc(valuesOf(place)) });

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { ReadStore } from '../read-store.ts';
 
-/** More than are removed, or looked through, at once. */
+/** More than are removed, or scanned, in one step. */
 const MANY = 6_001;
+const REMOVED_WITHIN_MS = 60_000;
 
-/** Defines what every adapter of the port does with what earlier versions left. */
+/** Defines what every adapter of the port does with the collections of earlier versions. */
 export const formerCollectionsContract = (engine: string, open: () => Promise<ReadStore>): void => {
   describe(`what earlier versions left in a read store on ${engine}`, () => {
     let store: ReadStore;
@@ -46,7 +48,12 @@ export const formerCollectionsContract = (engine: string, open: () => Promise<Re
         ['0xerased', { username: 'a' }],
         ['0xother', { username: 'b' }],
       ]);
-      await store.removeFromFormer([current], ['0xerased', '0xgone']);
+      // Refused where the server of a busy machine is late, and repeated, as by whoever erases.
+      const remove = async () => {
+        await store.removeFromFormer([current], ['0xerased', '0xgone']);
+        return true;
+      };
+      await eventually(remove, REMOVED_WITHIN_MS, 'the documents must be removed');
       expect(await idsIn(indexed)).toEqual(['0xother']);
       expect((await idsIn(plain)).filter((id) => id.includes('erased'))).toEqual([]);
       expect(await idsIn(plain)).toContain('0xother');

@@ -1,8 +1,8 @@
 import type { Collection } from 'mongodb';
-import type { MongoDatabase } from '../mongo-database.mongo.ts';
+import type { MongoDatabase } from '../mongodb/mongo-database.mongo.ts';
 import { REMOVED_AT_ONCE, SAMPLED, type FormerCollection } from './former-collection.ts';
 
-/** What is looked at of the stored form. */
+/** The part of the stored form that is read here. */
 interface Stored {
   _id: string;
   newest?: { position?: number; document?: { userId?: string | null } };
@@ -35,7 +35,7 @@ export class FormerCollections {
     }
   }
 
-  /** Only what has the stored form of a document: the database may have collections of others. */
+  /** Only collections with the stored form of our documents: other programs may have collections in the database. */
   private async found(current: readonly string[]): Promise<{ collection: Collection<Stored>; hasUsers: boolean }[]> {
     const listed = await this.database.withDeadline(this.database.db.listCollections({}, { nameOnly: true }).toArray());
     const names = listed.map(({ name }) => name).filter((name) => !name.startsWith('_') && !current.includes(name));

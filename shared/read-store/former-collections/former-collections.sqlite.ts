@@ -1,9 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite';
-import type { SqliteDatabase } from '../../primitives/database.sqlite.ts';
-import { quote } from '../filter.sqlite.ts';
+import type { SqliteDatabase } from '../../primitives/sqlite/database.sqlite.ts';
+import { quote } from '../embedded/filter.sqlite.ts';
 import { REMOVED_AT_ONCE, SAMPLED, type FormerCollection } from './former-collection.ts';
 
-/** Rows that one transaction looks through, in some milliseconds. */
+/** Rows scanned per transaction, which takes some milliseconds. */
 const ROWS_AT_ONCE = 5_000;
 const MEMBER = `CASE WHEN json_valid(document) THEN json_extract(document, '$.userId') END`;
 
@@ -27,7 +27,7 @@ export class FormerCollections {
     }
   }
 
-  /** By a column with an index. */
+  /** Removes by a column with an index. */
   private async removeFound(name: string, column: string, ids: string): Promise<void> {
     const table = quote(name);
     const removal = this.database.prepare(
@@ -50,7 +50,7 @@ export class FormerCollections {
     }
   }
 
-  /** Tables of collections have these columns, and no others of the store do. */
+  /** Tables of collections have these columns; no other table of the store has them. */
   private names(current: readonly string[]): string[] {
     const found = this.rows(
       `SELECT name FROM sqlite_schema AS known WHERE type = 'table' AND name NOT IN (SELECT value FROM json_each(?))

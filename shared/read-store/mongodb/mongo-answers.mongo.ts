@@ -1,8 +1,8 @@
 import { BSON, MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
-import { Refusal, unavailable } from '../errors/refusal.ts';
-import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';
+import { Refusal, unavailable } from '../../errors/refusal.ts';
+import { DeadlineExceeded, withinDeadline } from '../../primitives/waiting/within-deadline.ts';
 import { encodeDocument } from './mongo-document.ts';
-import type { DocumentChange } from './read-store.ts';
+import type { DocumentChange } from '../read-store.ts';
 
 /** Our own deadline: the driver's `timeoutMS` has had no effect since 7.0. */
 const DEADLINE_MS = 4_500;
@@ -15,7 +15,7 @@ export const beforeDeadline = <Answer>(call: Promise<Answer>): Promise<Answer> =
 /**
  * Returns the answer to a call. A call without an answer may still take effect, so the caller must be able to repeat
  * it.
- * @throws Refusal dependency_unavailable when no answer arrives in time, or when the server cannot do it
+ * @throws Refusal dependency_unavailable if no answer arrives in time, or the server cannot do it
  */
 export const answered = async <Answer>(call: Promise<Answer>): Promise<Answer> => {
   try {
@@ -27,7 +27,7 @@ export const answered = async <Answer>(call: Promise<Answer>): Promise<Answer> =
   }
 };
 
-/** Whether the driver refused to send it. A repeated call would be refused again. */
+/** Whether the driver itself refused the call. A repeated call would be refused again. */
 const isOurs = (error: MongoError): boolean => error instanceof MongoInvalidArgumentError;
 
 /** Treats a duplicate key as an answer, and rethrows any other failure. */
@@ -39,9 +39,8 @@ export const unlessDuplicate =
   };
 
 /**
- * Returns the bulk writes that failed because of a duplicate key. That is only certain when the error names single
- * writes: after a broken connection, or without the answer of a majority, it names none, and then no write can be
- * relied on.
+ * Returns the bulk writes that failed because of a duplicate key. That is certain only if the error names single
+ * writes: after a broken connection, or without the answer of a majority, it names none, and no write can be relied on.
  */
 export const duplicatesAmong =
   <Written>(written: readonly Written[]) =>
@@ -51,7 +50,7 @@ export const duplicatesAmong =
     return failed.flatMap(({ index }) => written[index] ?? []);
   };
 
-/** The largest document: a command that writes one has 16 MiB, less its other parts. */
+/** Maximum size of a document: the command that writes it has 16 MiB, less its other parts. */
 const DOCUMENT_BYTES_MAX = 16 * 2 ** 20 - 1_024;
 
 /** Names the document that is too large, because the driver's error at most says that something is. */

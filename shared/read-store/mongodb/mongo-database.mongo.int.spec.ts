@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { MongoClient, type Document } from 'mongodb';
 import { pino } from 'pino';
-import { eventually } from '../testing/eventually.ts';
-import { MongoLink } from '../testing/mongo-link.mongo.ts';
-import { whereServer } from '../testing/servers.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { MongoLink } from '../../testing/engines/mongo-link.mongo.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
 import { openDatabase, type MongoDatabase } from './mongo-database.mongo.ts';
 
 const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
@@ -82,7 +82,7 @@ describe('opening a MongoDB database', () => {
       link.fault = () => undefined;
       await eventually(isAnswered, 25_000, 'the server must be found');
       await database.close();
-    }, 60_000);
+    });
 
     it('reports that the server refuses the credentials', async () => {
       answerTo('saslStart', { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' });

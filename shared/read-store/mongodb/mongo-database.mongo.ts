@@ -1,10 +1,10 @@
 import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern } from 'mongodb';
-import type { Settings } from '../config/settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
-import { Refusal } from '../errors/refusal.ts';
+import type { Settings } from '../../config/settings.ts';
+import { CannotStart } from '../../errors/cannot-start.ts';
+import { Refusal } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
-import { inTime } from '../primitives/in-time.ts';
-import { DeadlineExceeded } from '../primitives/within-deadline.ts';
+import { inTime } from '../../primitives/waiting/in-time.ts';
+import { DeadlineExceeded } from '../../primitives/waiting/within-deadline.ts';
 import { answered, beforeDeadline } from './mongo-answers.mongo.ts';
 
 export interface MongoOptions {
@@ -12,9 +12,9 @@ export interface MongoOptions {
   logger: Logger;
 }
 
-/** A call ends within 5 s when no server is available: this, and the rest for a request in progress. */
+/** With no server available, a call ends within 5 s: after this time, plus the rest for a request in progress. */
 const SELECTION_TIMEOUT_MS = 3_000;
-/** How soon a hanging server is detected, and the requests to it are ended. */
+/** How soon a hanging server is detected, and its pending requests are ended. */
 const HEARTBEAT_MS = 5_000;
 const POOL_MAX = 20;
 /** Two heartbeats, so longer than the driver needs to find a server that is back. */
@@ -23,8 +23,8 @@ const CLOSE_WITHIN_MS = 2_000;
 const UNAUTHORIZED = 13;
 
 /**
- * A database whose client is replaced when it has reached no server for 10 s and a new client can: the driver (seen
- * with 7.8.0) can stop looking for a server whose connections were reset, and then does not find it when it is back.
+ * A database whose client is replaced after it has reached no server for 10 s and a new client can. The driver (seen
+ * with 7.8.0) can stop looking for a server whose connections were reset, and then never finds it again.
  */
 export class MongoDatabase {
   private unreachableSince: number | undefined;
@@ -67,7 +67,7 @@ export class MongoDatabase {
     void this.replaceClient();
   }
 
-  /** Replaces the client by one that has reached a server: a client whose first connection fails stays unusable. */
+  /** Replaces the client with one that has reached a server: a client whose first connection fails stays unusable. */
   private async replaceClient(): Promise<void> {
     const { logger, settings } = this.options;
     const fresh = clientOf(settings.MONGO_URL);
@@ -92,8 +92,9 @@ const close = async (client: MongoClient): Promise<void> => {
 };
 
 /**
- * Connects, and checks what every write relies on: that it is allowed, and that it is acknowledged only when a majority
- * has it. Reads return only what a majority has, so nothing that was read is ever rolled back. @throws CannotStart
+ * Connects, and checks what every write relies on: that it is allowed, and that it is acknowledged only once a majority
+ * has it. Reads return only what a majority has, so nothing that was read is ever rolled back.
+ * @throws CannotStart
  */
 export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase> => {
   const client = clientOf(options.settings.MONGO_URL);
@@ -136,7 +137,7 @@ const connect = async (client: MongoClient): Promise<void> => {
     const { srvHost, hosts, replicaSet } = client.options;
     const where = srvHost ?? hosts.join(', ');
     const as = replicaSet ? ` as the replica set ${replicaSet}` : '';
-    // A server that was reached can only have refused the credentials.
+    // The server was reached, so it can only have refused the credentials.
     const reason =
       cause instanceof MongoServerError
         ? `${where} does not accept the user name and password`
@@ -146,7 +147,7 @@ const connect = async (client: MongoClient): Promise<void> => {
 };
 
 const requireMajority = async (client: MongoClient, { settings, logger }: MongoOptions): Promise<void> => {
-  // Without acknowledgement nothing could tell who holds a lease.
+  // Without acknowledgement, nothing could tell which process holds a lease.
   if (client.writeConcern?.w === 0)
     throw new CannotStart('MONGO_URL: w=0 leaves writes unacknowledged: set w=majority');
   const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BSON } from 'mongodb';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
 import { decodeDocument, encodeDocument, encodeName } from './mongo-document.ts';
 
 const names = ['$set', 'a.b', '__proto__', '_bsontype', '_from', '%', '', '\0', '\ud800', '0', 'constructor', 'id'];

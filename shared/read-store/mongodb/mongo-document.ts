@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 
-/** The form in which MongoDB stores a document: names and values that have a meaning to it are encoded. */
+/** The form in which MongoDB stores a document: names and values with a meaning to MongoDB are encoded. */
 export type Encoded = string | number | boolean | null | EncodedObject;
 export type EncodedObject = { [name: string]: Encoded };
 
-/** Prefixes no other name. Its value is the JSON of what BSON, or a filter, would misread. */
+/** Prefix of encoded names only. Its value is the JSON of what BSON, or a filter, would misread. */
 const AS_JSON = '%';
 /** MongoDB accepts documents that are nested up to 100 deep. */
 const DEPTH_MAX = 32;
@@ -18,8 +18,8 @@ export const encodeName = (name: string): string =>
     : `${AS_JSON}${Buffer.from(JSON.stringify(name)).toString('base64url')}`;
 
 /**
- * Lists are stored as JSON, so that no filter matches a document by an element, and no index has an entry for each
- * element. Text that UTF-8 cannot represent is stored as JSON too.
+ * Stores lists as JSON, so that no filter matches a document by an element, and no index has an entry for each element.
+ * Also stores text that UTF-8 cannot represent as JSON.
  */
 export const encodeValue = (value: JsonValue, depth = 0): Encoded => {
   if (typeof value === 'string') return value.isWellFormed() ? value : asJson(value);

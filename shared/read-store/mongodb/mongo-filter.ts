@@ -1,5 +1,5 @@
 import { encodeName, encodeValue, type Encoded } from './mongo-document.ts';
-import type { Filter, FindOptions } from './read-store.ts';
+import type { Filter, FindOptions } from '../read-store.ts';
 
 /** A condition in MongoDB's query language. All operators are ours: names and values of callers are only ever data. */
 export type MongoFilter = Record<string, Record<string, Encoded | Encoded[]>>;

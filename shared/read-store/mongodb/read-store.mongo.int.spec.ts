@@ -1,16 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Document } from 'mongodb';
 import { pino } from 'pino';
-import type { JsonObject } from '../../schemas/json.ts';
-import { dropDatabases } from '../testing/drop-databases.mongo.ts';
-import { eventually } from '../testing/eventually.ts';
-import { MongoLink } from '../testing/mongo-link.mongo.ts';
-import { whereServer } from '../testing/servers.ts';
-import { formerCollectionsContract } from './former-collections/former-collections.contract.ts';
-import { readStoreContract } from './read-store.contract.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { dropDatabases } from '../../testing/engines/drop-databases.mongo.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { MongoLink } from '../../testing/engines/mongo-link.mongo.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { formerCollectionsContract } from '../former-collections/former-collections.contract.ts';
+import { coordinationContract } from '../../coordination/coordination.contract.ts';
+import { correctionsContract } from '../corrections.contract.ts';
+import { versionsContract } from '../versions/versions.contract.ts';
+import { readStoreContract } from '../read-store.contract.ts';
 import { MongoReadStore } from './read-store.mongo.ts';
-import { searchContract } from './search.contract.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { searchContract } from '../search.contract.ts';
+import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
 const logger = pino({ level: 'silent' });
@@ -25,7 +28,14 @@ whereServer('MONGO_URL', (MONGO_URL) => {
 
   afterAll(() => dropDatabases(MONGO_URL, [MONGO_DATABASE]));
 
-  for (const contract of [readStoreContract, searchContract, formerCollectionsContract])
+  for (const contract of [
+    readStoreContract,
+    searchContract,
+    correctionsContract,
+    versionsContract,
+    formerCollectionsContract,
+    coordinationContract,
+  ])
     contract('MongoDB', () => connect(MONGO_URL));
 
   describe('read store on MongoDB with concurrent processes', () => {

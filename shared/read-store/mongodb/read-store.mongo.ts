@@ -1,8 +1,9 @@
+import { inPieces } from '../../primitives/in-pieces.ts';
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
-import type { EventPlace, Position } from '../event-store/event-store.ts';
-import { Announcements } from './announcements.mongo.ts';
-import { CountedPoints } from './counted-points.mongo.ts';
-import { FormerCollections } from './former-collections/former-collections.mongo.ts';
+import type { EventPlace, Position } from '../../event-store/event-store.ts';
+import { MongoCoordination } from '../../coordination/coordination.mongo.ts';
+import { FormerCollections } from '../former-collections/former-collections.mongo.ts';
+import { MongoVersions } from '../versions/versions.mongo.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
 import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
 import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
@@ -10,32 +11,39 @@ import { mongoFilter, mongoPath, mongoSort } from './mongo-filter.ts';
 import { searched, searchIndexKeys, Searching, type Searched } from './searching.mongo.ts';
 import type {
   Checkpoint,
-  Counted,
   CollectionDefinition,
+  CollectionSize,
+  Correction,
   DocumentChange,
   Filter,
   FindOptions,
-  Lease,
-  PointsToAdd,
   ReadStore,
   SearchIndex,
   StoredDocument,
-} from './read-store.ts';
+} from '../read-store.ts';
 
 /**
- * The stored form. It changes only by a new version. The caller's document is nested, so none of its members is ours.
+ * The stored form, which changes only with a new version. The caller's document is nested, so that its members cannot
+ * collide with ours.
  */
 interface MongoDocument {
   _id: string;
-  /** The maximum of all that were put here. MongoDB compares member by member, in this order. */
+  /** The greatest value ever written here. MongoDB compares member by member, in this order. */
   newest: { position: Position; document: EncodedObject; search?: Searched };
+}
+
+/** The part of the answer to `collStats` that is used. */
+interface CollectionStatistics {
+  count: number;
+  /** Of the documents, before compression. */
+  size: number;
+  totalIndexSize?: number;
 }
 
 /** Collections of read models must not begin with `_`. */
 const POSITIONS = '_positions';
-const LEASES = '_leases';
 const FIND_LIMIT_DEFAULT = 1_000;
-/** Writes in one message: few enough for a slow server within the deadline of a call. */
+/** Maximum writes in one message: few enough for a slow server within the deadline of a call. */
 const WRITES_MAX = 1_000;
 
 /**
@@ -45,21 +53,21 @@ const WRITES_MAX = 1_000;
  */
 export class MongoReadStore implements ReadStore {
   private readonly defined = new Map<string, SearchIndex | undefined>();
-  private readonly counted: CountedPoints;
-  private readonly announced: Announcements;
+  private readonly coordination: MongoCoordination;
   private readonly former: FormerCollections;
   private readonly searching: Searching;
+  private readonly stored: MongoVersions;
 
   private constructor(private readonly database: MongoDatabase) {
-    this.counted = new CountedPoints(database);
-    this.announced = new Announcements(database);
+    this.coordination = new MongoCoordination(database);
     this.former = new FormerCollections(database);
+    this.stored = new MongoVersions(database);
     this.searching = new Searching(database);
   }
 
   /**
-   * @throws CannotStart when no server answers in time, refuses us, or acknowledges writes that can be lost in
-   * production
+   * @throws CannotStart if no server answers in time, a server refuses us, or, in production, acknowledges writes that
+   * can be lost
    */
   static async connect(options: MongoOptions): Promise<MongoReadStore> {
     return new MongoReadStore(await openDatabase(options));
@@ -91,6 +99,47 @@ export class MongoReadStore implements ReadStore {
 
   forgetReplaced(): Promise<void> {
     return Promise.resolve();
+  }
+
+  async correct(name: string, corrections: readonly Correction[]): Promise<void> {
+    for (const { id, expected, correct } of corrections) {
+      const stored = { _id: id, 'newest.position': expected };
+      const next = correct && newest({ collection: name, ...correct }, this.defined.get(name));
+      const done =
+        expected === undefined
+          ? next && this.documents(name).insertOne({ _id: id, newest: next }).then(nothing, unlessDuplicate(undefined))
+          : next
+            ? this.documents(name)
+                .updateOne(stored, { $set: { newest: next } })
+                .then(nothing)
+            : this.documents(name).deleteOne(stored).then(nothing);
+      if (done) await this.database.withDeadline(done);
+    }
+  }
+
+  /** MongoDB keeps its indexes with each write, and what a document is searched by is a part of it. */
+  async *checkIndexes(): AsyncGenerator<readonly string[]> {
+    yield await Promise.resolve([]);
+  }
+
+  async sizes(collections: readonly string[]): Promise<ReadonlyMap<string, CollectionSize>> {
+    const sized = (await this.storedAmong(collections)).map(async (name) => {
+      const found = (await this.database.withDeadline(
+        this.database.db.command({ collStats: name }),
+      )) as CollectionStatistics;
+      return [name, { documents: found.count, bytes: found.size + (found.totalIndexSize ?? 0) }] as const;
+    });
+    return new Map(await Promise.all(sized));
+  }
+
+  versions: ReadStore['versions'] = () => this.stored.all();
+  replaceVersions: ReadStore['replaceVersions'] = (...asked) => this.stored.replace(...asked);
+  async remove(projection: string, collections: readonly string[]): Promise<void> {
+    for (const name of await this.storedAmong(collections)) {
+      await this.database.withDeadline(this.database.db.collection(name).drop());
+      this.defined.delete(name);
+    }
+    await this.database.withDeadline(this.positions.deleteOne({ _id: projection }));
   }
 
   formerCollections: ReadStore['formerCollections'] = (current) => this.former.list(current);
@@ -130,7 +179,7 @@ export class MongoReadStore implements ReadStore {
     collection: string,
     { filter = {}, sort = [], skip = 0, limit = FIND_LIMIT_DEFAULT }: FindOptions,
   ): Promise<StoredDocument[]> {
-    // For MongoDB a limit of 0 means no limit.
+    // MongoDB takes a limit of 0 for no limit.
     if (limit === 0) return [];
     const options = { sort: mongoSort(sort), skip, limit, batchSize: limit };
     const cursor = this.documents(collection).find(mongoFilter(filter), options);
@@ -153,35 +202,13 @@ export class MongoReadStore implements ReadStore {
     return references.flatMap((reference) => byId.get(String(reference)) ?? []);
   };
 
-  async lease(name: string): Promise<Lease | undefined> {
-    const stored = await this.database.withDeadline(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
-    return stored ?? undefined;
-  }
-
-  async replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
-    const { holder, epoch, renewals } = next;
-    if (!expected) {
-      const inserted = this.leases.insertOne({ _id: name, holder, epoch, renewals });
-      return this.database.withDeadline(inserted.then(() => true, unlessDuplicate(false)));
-    }
-    const current = { _id: name, holder: expected.holder, epoch: expected.epoch, renewals: expected.renewals };
-    const { matchedCount } = await this.database.withDeadline(
-      this.leases.updateOne(current, { $set: { holder, epoch, renewals } }),
-    );
-    return matchedCount === 1;
-  }
-
-  addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>> {
-    return this.counted.add(points, nowMs);
-  }
-
-  forgetPoints(nowMs: number): Promise<void> {
-    return this.counted.forget(nowMs);
-  }
-
-  announce: ReadStore['announce'] = (kind, announcement) => this.announced.announce(kind, announcement);
-  announcements: ReadStore['announcements'] = (kind) => this.announced.of(kind);
-  withdraw: ReadStore['withdraw'] = (kind, announcement) => this.announced.withdraw(kind, announcement);
+  lease: ReadStore['lease'] = (...asked) => this.coordination.lease(...asked);
+  replaceLease: ReadStore['replaceLease'] = (...asked) => this.coordination.replaceLease(...asked);
+  addPoints: ReadStore['addPoints'] = (...asked) => this.coordination.addPoints(...asked);
+  forgetPoints: ReadStore['forgetPoints'] = (...asked) => this.coordination.forgetPoints(...asked);
+  announce: ReadStore['announce'] = (...asked) => this.coordination.announce(...asked);
+  announcements: ReadStore['announcements'] = (...asked) => this.coordination.announcements(...asked);
+  withdraw: ReadStore['withdraw'] = (...asked) => this.coordination.withdraw(...asked);
 
   close(): Promise<void> {
     return this.database.close();
@@ -202,8 +229,7 @@ export class MongoReadStore implements ReadStore {
     operation: (change: DocumentChange, search: SearchIndex | undefined) => AnyBulkWriteOperation<MongoDocument>,
   ): Promise<DocumentChange[]> {
     const duplicates: DocumentChange[] = [];
-    for (let from = 0; from < changes.length; from += WRITES_MAX) {
-      const some = changes.slice(from, from + WRITES_MAX);
+    for (const some of inPieces(changes, WRITES_MAX)) {
       const written = this.documents(name).bulkWrite(
         some.map((change) => operation(change, this.defined.get(name))),
         { ordered: false },
@@ -227,12 +253,13 @@ export class MongoReadStore implements ReadStore {
     );
   }
 
-  private get positions(): Collection<Checkpoint & { _id: string; digest?: string }> {
-    return this.database.db.collection(POSITIONS);
+  private async storedAmong(names: readonly string[]): Promise<string[]> {
+    const listed = this.database.db.listCollections({}, { nameOnly: true }).toArray();
+    return (await this.database.withDeadline(listed)).map(({ name }) => name).filter((name) => names.includes(name));
   }
 
-  private get leases(): Collection<Lease & { _id: string }> {
-    return this.database.db.collection(LEASES);
+  private get positions(): Collection<Checkpoint & { _id: string; digest?: string }> {
+    return this.database.db.collection(POSITIONS);
   }
 
   private documents(name: string): Collection<MongoDocument> {
@@ -240,6 +267,8 @@ export class MongoReadStore implements ReadStore {
     return this.database.db.collection(name);
   }
 }
+
+const nothing = () => undefined;
 
 const newest = (
   { id, position, document }: DocumentChange,

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { MongoClient, type Document, type Hint, type Sort } from 'mongodb';
 import { pino } from 'pino';
-import { dropDatabases } from '../testing/drop-databases.mongo.ts';
-import { eventually } from '../testing/eventually.ts';
-import { MongoLink } from '../testing/mongo-link.mongo.ts';
-import { whereServer } from '../testing/servers.ts';
-import { QueryBudget } from './query-budget.ts';
-import type { SearchIndex } from './read-store.ts';
+import { dropDatabases } from '../../testing/engines/drop-databases.mongo.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { MongoLink } from '../../testing/engines/mongo-link.mongo.ts';
+import { whereServer } from '../../testing/engines/servers.ts';
+import { QueryBudget } from '../query-budget.ts';
+import type { SearchIndex } from '../read-store.ts';
 import { MongoReadStore } from './read-store.mongo.ts';
 import { searchIndexKeys } from './searching.mongo.ts';
 

@@ -1,15 +1,15 @@
 import { MongoServerError, type Abortable, type Collection, type Filter } from 'mongodb';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
 import type { MongoDatabase } from './mongo-database.mongo.ts';
-import type { QueryBudget } from './query-budget.ts';
-import { QuerySlots } from './query-slots.ts';
-import { rangeAfter, type ReadStore, type Search, type SearchIndex, type SearchPage } from './read-store.ts';
+import type { QueryBudget } from '../query-budget.ts';
+import { QuerySlots } from '../query-slots.ts';
+import { rangeAfter, type ReadStore, type Search, type SearchIndex, type SearchPage } from '../read-store.ts';
 
-/** Fewer than there are connections: whoever does not search does not wait for those who do. */
+/** Fewer than there are connections, so that searches never block other calls. */
 const SEARCHES_AT_A_TIME = 8;
 const MAX_TIME_MS_EXPIRED = 50;
 
-/** What a document is found by. It changes only by a new version. */
+/** The index entry of a document. Changes only with a new version. */
 export interface Searched {
   segment: number;
   order: number;
@@ -23,7 +23,7 @@ interface SearchedDocument {
 
 const path = (member: keyof Searched) => `newest.search.${member}`;
 
-/** Terms of one segment lie side by side, and what is found by one is in order. */
+/** Keeps the terms of one segment together, and the documents of a term in order. */
 export const searchIndexKeys = { [path('segment')]: 1, [path('terms')]: 1, [path('order')]: 1, _id: 1 } as const;
 
 export const searched = (index: SearchIndex, id: string, document: JsonObject): Searched => ({
@@ -32,7 +32,7 @@ export const searched = (index: SearchIndex, id: string, document: JsonObject): 
   terms: index.terms(id, document),
 });
 
-/** Searches in collections. The server ends what takes longer than its budget, and what nobody waits for any more. */
+/** Searches in collections. The server ends a search that exceeds its budget, or for which no caller waits any more. */
 export class Searching {
   private readonly slots = new QuerySlots(SEARCHES_AT_A_TIME);
 
@@ -43,7 +43,7 @@ export class Searching {
     { direction, limit, after, ...search }: Parameters<ReadStore['search']>[1],
     budget: QueryBudget,
   ) {
-    // For MongoDB a limit of 0 means no limit, and an empty list of alternatives an error.
+    // MongoDB takes a limit of 0 for no limit, and rejects an empty list of alternatives.
     if (limit === 0 || search.anyOf.length === 0) return [];
     const sign = direction === 'asc' ? 1 : -1;
     return this.call(budget, (bounds) =>
@@ -87,7 +87,7 @@ export class Searching {
     budget: QueryBudget,
     ask: (bounds: { maxTimeMS: number } & Abortable) => Promise<Answer>,
   ): Promise<Answer> {
-    // That it took too long says nothing about whether the server can be reached.
+    // A timeout of a search says nothing about whether the server can be reached.
     const answer = await this.slots.run(budget, () =>
       this.database.withDeadline(ask({ maxTimeMS: budget.leftMs, signal: budget.signal }).catch(ifTooLong)),
     );

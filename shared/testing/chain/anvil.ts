@@ -1,4 +1,5 @@
-import { HARDFORKS, startLocalChain, type Hardfork } from '../chain/local-chain-process.ts';
+import { HARDFORKS, type Hardfork } from '../../chain/hardforks.ts';
+import { startLocalChain } from '../../local-chain/local-chain-process.ts';
 
 interface Emitted {
   address: string;
@@ -31,11 +32,11 @@ export class Anvil {
   ) {}
 
   static readonly chainId = CHAIN_ID;
-  /** Of a chain that is started without another. */
+  /** Of a chain that is started without another one. */
   static readonly hardfork = HARDFORK;
 
   /**
-   * @param folder one for each chain; a chain that was kept there is continued
+   * @param folder one for each chain; continues a chain that was kept there
    * @param hardfork default: that of `HARDFORK`, else the newest
    */
   static async start(folder: string, chainId = CHAIN_ID, hardfork = HARDFORK): Promise<Anvil> {

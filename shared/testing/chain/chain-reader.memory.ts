@@ -1,87 +1,66 @@
-import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
-import { sha256 } from '../primitives/ids.ts';
-import { bloomOf, isPartOfBloom } from './bloom.ts';
+import type { WatchedProxy } from '../../../schemas/events/event-catcher/watch-events.ts';
+import { sha256 } from '../../primitives/ids.ts';
+import { bloomOf, isPartOfBloom } from '../../chain/bloom.ts';
 import {
   ChainUnavailable,
   type BlockHeader,
   type ChainLog,
   type ChainReader,
   type LogFilter,
-  type LogsAgain,
+  type CrossCheckedLogs,
   type ReceiptLogs,
-} from './chain-reader.ts';
-import { passes } from './log-filter.ts';
+} from '../../chain/chain-reader.ts';
+import { passes } from '../../chain/log-filter.ts';
+import { SimulatedChain, type LogToMine } from './simulated-chain.ts';
 
-export type LogToMine = Pick<ChainLog, 'address' | 'topics' | 'data'>;
+const GENESIS_TIME = 1_700_000_000;
 
-interface Block {
-  header: BlockHeader;
-  logs: ChainLog[];
-}
+/** Distinguishes the hashes of all chains and blocks of a spec. */
+let hashes = 0;
 
-/** A chain for tests. Blocks are mined and reverted at will. */
+/** A chain for tests, which mine and revert blocks at will. */
 export class MemoryChain implements ChainReader {
-  private readonly canonical: Block[] = [];
-  private readonly byHash = new Map<string, Block>();
-  private forks = 0;
+  private readonly blocks: SimulatedChain;
   /** Method names in the order of the calls. */
   readonly calls: string[] = [];
-  /** How far the finalized block is behind the highest tip that there was. Without it there is none. */
+  /** Distance of the finalized block from the highest tip so far. Default: there is no finalized block. */
   finalizedDepth: number | undefined;
-  private highest = 0;
-  /** By address. */
+  /** Proxies by address. */
   readonly proxies = new Map<string, WatchedProxy>();
 
   constructor(readonly chainId: number) {
-    this.mine([]);
+    const hash = () => `0x${sha256(String((hashes += 1)))}`;
+    const time = () => GENESIS_TIME;
+    this.blocks = new SimulatedChain({ chainId, finalDepth: 0, hash, time, logsOfTransaction: 1 });
   }
 
   get tip(): BlockHeader {
-    const block = this.canonical.at(-1);
-    if (!block) throw new Error('a chain has a genesis block');
-    return block.header;
+    return this.blocks.tip;
   }
 
   /** The headers of the canonical chain. */
   get headers(): BlockHeader[] {
-    return this.canonical.map(({ header }) => header);
+    return this.blocks.canonical.map(({ header }) => header);
   }
 
   /** All logs of the canonical chain. */
   get logs(): ChainLog[] {
-    return this.canonical.flatMap(({ logs }) => logs);
+    return this.blocks.canonical.flatMap(({ logs }) => logs);
   }
 
   mine(logs: readonly LogToMine[]): BlockHeader {
-    const number = this.canonical.length;
-    const parentHash = this.canonical.at(-1)?.header.hash ?? `0x${'0'.repeat(64)}`;
-    const hash = `0x${sha256(JSON.stringify([parentHash, number, this.forks, logs]))}`;
-    const timestamp = 1_700_000_000 + number;
-    const header = { number, hash, parentHash, timestamp, logsBloom: bloomOf(logs) };
-    const mined = logs.map((log, logIndex) => ({
-      ...log,
-      blockNumber: number,
-      blockHash: hash,
-      blockTimestamp: timestamp,
-      txHash: `0x${sha256(`${hash}${String(logIndex)}`)}`,
-      txIndex: logIndex,
-      logIndex,
-    }));
-    const block = { header, logs: mined };
-    this.highest = Math.max(this.highest, number);
-    this.canonical.push(block);
-    this.byHash.set(hash, block);
-    return header;
+    return this.blocks.extend(logs);
   }
 
   /**
-   * Reverts the newest blocks. Blocks mined afterwards have other hashes. The returned function restores the old ones.
+   * Reverts the newest blocks, the first one too if it is among them. Blocks mined afterwards have other hashes. The
+   * returned function restores the old ones.
    */
   rollBack(depth: number): () => void {
-    const taken = this.canonical.splice(this.canonical.length - depth, depth);
-    this.forks += 1;
+    const before = this.blocks.canonical;
+    this.blocks.drop(depth);
     return () => {
-      this.canonical.splice(taken[0]?.header.number ?? 0, Infinity, ...taken);
+      this.blocks.become(before);
     };
   }
 
@@ -92,8 +71,9 @@ export class MemoryChain implements ChainReader {
 
   headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
     this.calls.push('headAndFinalized');
-    const { finalizedDepth: depth, tip: head } = this;
-    const finalized = depth === undefined ? undefined : this.canonical[Math.max(0, this.highest - depth)]?.header;
+    const { finalizedDepth, tip: head, blocks } = this;
+    blocks.finalDepth = finalizedDepth ?? 0;
+    const finalized = finalizedDepth === undefined ? undefined : blocks.canonical[blocks.finalNumber]?.header;
     return Promise.resolve({ head, finalized });
   }
 
@@ -103,17 +83,17 @@ export class MemoryChain implements ChainReader {
 
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
     this.calls.push('headersByNumber');
-    return Promise.resolve(numbers.map((number) => this.canonical[number]?.header));
+    return Promise.resolve(numbers.map((number) => this.blocks.canonical[number]?.header));
   }
 
   headerByHash(hash: string): Promise<BlockHeader | undefined> {
     this.calls.push('headerByHash');
-    return Promise.resolve(this.byHash.get(hash)?.header);
+    return Promise.resolve(this.blocks.byHash.get(hash)?.header);
   }
 
   logsOfBlock({ hash }: Pick<BlockHeader, 'hash'>, filter: LogFilter): Promise<ChainLog[]> {
     this.calls.push('logsOfBlock');
-    const block = this.byHash.get(hash);
+    const block = this.blocks.byHash.get(hash);
     if (!block) return Promise.reject(new ChainUnavailable('unknown block'));
     return Promise.resolve(block.logs.filter((log) => passes(log, filter)));
   }
@@ -121,19 +101,19 @@ export class MemoryChain implements ChainReader {
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
     this.calls.push('logsOfRange');
     if (to > this.tip.number) return Promise.reject(new ChainUnavailable('the last block does not exist yet'));
-    const blocks = this.canonical.slice(from, to + 1);
+    const blocks = this.blocks.canonical.slice(from, to + 1);
     return Promise.resolve(blocks.flatMap(({ logs }) => logs).filter((log) => passes(log, filter)));
   }
 
-  async logsAgain(from: number, to: number, filter: LogFilter): Promise<LogsAgain> {
+  async crossCheckedLogs(from: number, to: number, filter: LogFilter): Promise<CrossCheckedLogs> {
     return { logs: await this.logsOfRange(from, to, filter), disputed: [], endpoints: 1 };
   }
 
   receiptsOfBlock({ hash }: Pick<BlockHeader, 'hash'>): Promise<ReceiptLogs> {
     this.calls.push('receiptsOfBlock');
-    const block = this.byHash.get(hash);
+    const block = this.blocks.byHash.get(hash);
     if (!block) return Promise.reject(new ChainUnavailable('unknown block'));
-    return Promise.resolve({ logs: block.logs, txHashes: new Set(block.logs.map(({ txHash }) => txHash)) });
+    return Promise.resolve({ logs: [...block.logs], txHashes: new Set(block.logs.map(({ txHash }) => txHash)) });
   }
 
   readonly usesBlooms = true;
@@ -151,6 +131,6 @@ export class MemoryChain implements ChainReader {
   }
 
   close(): void {
-    this.byHash.clear();
+    this.blocks.byHash.clear();
   }
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { MemoryChain } from '../chain/chain-reader.memory.ts';
-import type { ChainLog, LogFilter } from '../chain/chain-reader.ts';
+import type { MemoryChain } from './chain-reader.memory.ts';
+import type { ChainLog, LogFilter } from '../../chain/chain-reader.ts';
 import { hex, RpcError, toWireHeader, toWireLog, toWireReceipt, transactionsOf } from './wire-forms.ts';
 
 interface Request {
@@ -21,7 +21,7 @@ interface WireFilter {
   toBlock?: string;
 }
 
-/** A word that says no. */
+/** A word of zeros. */
 const NOTHING = `0x${'0'.repeat(64)}`;
 
 /** Serves a chain in memory over JSON-RPC. Its answers are true unless a test changes them. */
@@ -34,7 +34,7 @@ export class JsonRpcNode {
   authorization: string | undefined;
   /** Changes a result, or throws an RpcError to refuse. */
   lie: (method: string, truth: unknown, params: readonly unknown[]) => unknown = (_method, truth) => truth;
-  /** By transaction hash. */
+  /** Receipts by transaction hash. */
   readonly receipts = new Map<string, object>();
   /** Answers the HTTP request itself; `honest` is the true answer. */
   respond: ((response: ServerResponse, honest: string) => void) | undefined;

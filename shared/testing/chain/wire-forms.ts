@@ -1,5 +1,5 @@
-import { bloomOf } from '../chain/bloom.ts';
-import type { BlockHeader, ChainLog } from '../chain/chain-reader.ts';
+import { bloomOf } from '../../chain/bloom.ts';
+import type { BlockHeader, ChainLog } from '../../chain/chain-reader.ts';
 
 /** An error answer of a node. */
 export class RpcError extends Error {

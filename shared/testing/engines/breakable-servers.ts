@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { eventually } from '../eventually.ts';
 
 const run = promisify(execFile);
 
@@ -15,6 +16,16 @@ const isFree = (port: number): Promise<boolean> =>
       .listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
   });
 
+const isServed = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+      .once('error', () => resolve(false))
+      .once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+  });
+
 /** Below the system's ephemeral ports: a client that connects to a stopped server could otherwise be given its port. */
 const PORTS = { first: 20_000, last: 32_000 } as const;
 
@@ -23,6 +34,24 @@ const freePorts = async (): Promise<number> => {
   const first = randomInt(PORTS.first, PORTS.last);
   const free = await Promise.all([first, first + 1, first + 2].map((port) => isFree(port)));
   return free.every(Boolean) ? first : freePorts();
+};
+
+/** The script gives a server half a minute, which is too little on a busy machine. */
+const START_WITHIN_MS = 300_000;
+
+/**
+ * Starts servers, and waits until each accepts connections: called again, the script leaves one alone that still starts.
+ * @returns what the script prints: their settings
+ */
+const startedBy = async (scripts: string, names: readonly ServerName[], env: NodeJS.ProcessEnv): Promise<string> => {
+  const { stdout } = await eventually(
+    () => run(join(scripts, 'up'), names, { env }),
+    START_WITHIN_MS,
+    'the servers must start',
+  );
+  for (const [, port] of stdout.matchAll(/127\.0\.0\.1:(\d+)/g))
+    await eventually(() => isServed(Number(port)), START_WITHIN_MS, `port ${String(port)} must be served`);
+  return stdout;
 };
 
 /**
@@ -48,7 +77,7 @@ export class BreakableServers {
       ANNALS_KAFKA_PORT: String(port),
       ANNALS_MONGO_PORT: String(port + 2),
     };
-    const { stdout } = await run(join(scripts, 'up'), names, { env: environment });
+    const stdout = await startedBy(scripts, names, environment);
     const settings = Array.from(stdout.matchAll(/^export (\w+)=(.*)$/gm), ([, name = '', value = '']) => [name, value]);
     return new BreakableServers(scripts, environment, Object.fromEntries(settings) as Record<string, string>);
   }
@@ -60,10 +89,11 @@ export class BreakableServers {
 
   /** Starts a server again, with its data. */
   async revive(name: ServerName): Promise<void> {
-    await run(join(this.scripts, 'up'), [name], { env: this.environment });
+    await startedBy(this.scripts, [name], this.environment);
   }
 
+  /** Kills them: nobody needs their data, and one that wrote it for long would be left running. */
   async stop(): Promise<void> {
-    await run(join(this.scripts, 'down'), ['--erase'], { env: this.environment });
+    await run(join(this.scripts, 'down'), ['--kill', '--erase'], { env: this.environment });
   }
 }

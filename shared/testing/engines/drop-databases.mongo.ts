@@ -9,7 +9,7 @@ export const dropDatabases = async (url: string, names: readonly string[]): Prom
   }
 };
 
-/** Leaves nothing in a database that processes go on to use. */
+/** Empties a database that processes continue to use. */
 export const emptyDatabase = async (url: string, name: string): Promise<void> => {
   const client = await MongoClient.connect(url);
   try {

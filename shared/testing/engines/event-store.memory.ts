@@ -1,7 +1,7 @@
-import { systemClock, type Clock } from '../primitives/clock.ts';
-import { firstIndex } from '../primitives/first-index.ts';
-import { WakeUp } from '../primitives/wake-up.ts';
-import { BatchSize } from './batch-size.ts';
+import { systemClock, type Clock } from '../../primitives/clock.ts';
+import { firstIndex } from '../../primitives/first-index.ts';
+import { WakeUp } from '../../primitives/waiting/wake-up.ts';
+import { BatchSize } from '../../event-store/batch-size.ts';
 import {
   WrongExpectedRevision,
   type Appended,
@@ -12,21 +12,21 @@ import {
   type ReadStreamOptions,
   type Retention,
   type StoredEvent,
-} from './event-store.ts';
-import { isPermanent, placeOf } from './permanent-streams.ts';
-import { LazyStoredEvent } from './stored-event.ts';
-import { subscribeByReading } from './subscription.ts';
+} from '../../event-store/event-store.ts';
+import { isPermanent, placeOf } from '../../event-store/permanent-streams.ts';
+import { LazyStoredEvent } from '../../event-store/stored-event.ts';
+import { subscribeByReading } from '../../event-store/subscription.ts';
 
 /**
- * The event store of tests and simulations. It keeps all events in one array. A stream that was forgotten keeps its
- * revision, as on EventStoreDB.
+ * The event store of tests and simulations. Keeps all events in one array. A stream whose events were all deleted keeps
+ * its revision, as on EventStoreDB.
  */
 export class MemoryEventStore implements EventStore {
   private readonly all: StoredEvent[] = [];
   private readonly streams = new Map<string, StoredEvent[]>();
   private readonly retention = new Map<string, number>();
   private readonly appended = new WakeUp();
-  /** When an event is forgotten, by its id. */
+  /** The time at which an event is deleted, by event id. */
   private readonly forgottenAt = new Map<string, number>();
   private newest = 0;
 

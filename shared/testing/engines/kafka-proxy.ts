@@ -12,9 +12,9 @@ const HEAD_BYTES = 12;
  */
 export class KafkaProxy {
   refusesGroups = false;
-  /** How many requests for a group it refused. */
+  /** How many requests for a group it has refused. */
   refusedGroups = 0;
-  /** Receives every produce request, which is forwarded when it returns. */
+  /** Receives every produce request, which is forwarded once this returns. */
   beforeProduce: (frame: Buffer) => Promise<unknown> = () => Promise.resolve();
   private readonly sockets = new Set<Socket>();
 

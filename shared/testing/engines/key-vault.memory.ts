@@ -1,6 +1,12 @@
-import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
+import {
+  foreignCheck,
+  type KeyVault,
+  type NewVaultKey,
+  type VaultIdentity,
+  type VaultKey,
+} from '../../key-vault/key-vault.ts';
 
-/** Keys of one process, for as long as it runs. */
+/** A key vault in the memory of one process. */
 export class MemoryKeyVault implements KeyVault {
   private readonly keys = new Map<string, VaultKey>();
   private identified: VaultIdentity | undefined;

@@ -1,28 +1,34 @@
-import { crc32 } from 'node:zlib';
-import type { Topic } from '../../schemas/topics.ts';
-import { WakeUp } from '../primitives/wake-up.ts';
+import type { Partitioning } from '../../../schemas/announcements.ts';
+import type { Topic } from '../../../schemas/topics.ts';
+import { WakeUp } from '../../primitives/waiting/wake-up.ts';
 import {
-  TopicReplaced,
   type BusBatch,
   type BusMessage,
   type MessageBus,
   type MessageToPublish,
   type Offsets,
-} from './message-bus.ts';
-import { refusalOfSize } from './message-size.ts';
-import { pollPartitions } from './poll-partitions.ts';
-import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
+  type WhereToRead,
+} from '../../message-bus/message-bus.ts';
+import { refusalOfSize } from '../../message-bus/message-size.ts';
+import { partitionOfKey } from '../../message-bus/partitioning.ts';
+import { pollPartitions } from '../../message-bus/poll-partitions.ts';
+import {
+  partitionsDiffer,
+  withTopicSettings,
+  defaultTopicSettings,
+  type TopicSettings,
+} from '../../message-bus/topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 
-/** The message bus of tests and simulations. It keeps all messages. */
+/** The message bus of tests and simulations. Keeps all messages. */
 export class MemoryMessageBus implements MessageBus {
   private readonly partitions = new Map<string, BusMessage[][]>();
   private readonly published = new WakeUp();
 
   constructor(
     private readonly topicSettings: TopicSettings = defaultTopicSettings,
-    /** By default it stands for a broker. */
+    /** Default: `false`, as for a broker. */
     readonly isPrivate = false,
   ) {}
 
@@ -54,8 +60,12 @@ export class MemoryMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
+  partitioning(topic: Topic): Partitioning {
+    return { hash: 'crc32', partitions: this.configured(topic).partitions };
+  }
+
   partitionOf(topic: Topic, key: string): number {
-    return crc32(key) % this.configured(topic).partitions;
+    return partitionOfKey(this.partitioning(topic), key);
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
@@ -69,13 +79,11 @@ export class MemoryMessageBus implements MessageBus {
     return Promise.resolve(offsets);
   }
 
-  async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    for (const [partition, offset] of from) {
-      if (Number(offset) > this.log(topic, partition).length) throw new TopicReplaced(topic.name, partition, offset);
-    }
+  async *consume(topic: Topic, from: WhereToRead, signal: AbortSignal): AsyncGenerator<BusBatch> {
     const read = (partition: number, offset: number) =>
       this.log(topic, partition).slice(offset, offset + BATCH_MESSAGES_MAX);
-    yield* pollPartitions({ from, read, more: this.published, signal });
+    const end = (partition: number) => this.log(topic, partition).length;
+    yield* pollPartitions({ topicName: topic.name, from, end, read, more: this.published, signal });
   }
 
   close(): Promise<void> {

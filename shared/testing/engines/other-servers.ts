@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Starts what listens where an engine is expected: a server that never answers, and a web server. */
+/** Starts servers that listen where an engine is expected: one that never answers, and a web server. */
 export const startOtherServers = async () => {
   const sockets = new Set<Socket>();
   const servers: Server[] = [];

@@ -1,26 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../schemas/json.ts';
-import type { EventPlace } from '../event-store/event-store.ts';
-import type { FormerCollection } from './former-collections/former-collection.ts';
-import type { QueryBudget } from './query-budget.ts';
+import { MemoryCoordination } from './coordination.memory.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { EventPlace } from '../../event-store/event-store.ts';
+import type { FormerCollection } from '../../read-store/former-collections/former-collection.ts';
+import type { QueryBudget } from '../../read-store/query-budget.ts';
+import type { StoredVersions } from '../../read-store/versions/stored-versions.ts';
 import type {
-  Announcement,
   Checkpoint,
-  Counted,
   CollectionDefinition,
+  CollectionSize,
+  Correction,
   DocumentChange,
   Filter,
   FindOptions,
   Hit,
-  Lease,
-  PointsToAdd,
   ReadStore,
   Search,
   SearchIndex,
   StoredDocument,
-} from './read-store.ts';
+} from '../../read-store/read-store.ts';
 
-/** A document that nobody outside is given, and the text of which copies are made. It is parsed when it is looked for. */
+/** A stored document. Callers get copies made from its text, never the object, which is parsed on first use. */
 class Kept implements StoredDocument {
   private parsed: JsonObject | undefined;
 
@@ -41,9 +41,8 @@ export class MemoryReadStore implements ReadStore {
   private readonly searches = new Map<string, SearchIndex>();
   private readonly stored = new Map<string, Checkpoint>();
   private readonly digests = new Map<string, string>();
-  private readonly leases = new Map<string, Lease>();
-  private readonly counts = new Map<string, Counted>();
-  private readonly announced = new Map<string, Map<string, string>>();
+  private readonly storedVersions = new Map<string, StoredVersions>();
+  private readonly coordination = new MemoryCoordination();
 
   define(collections: readonly CollectionDefinition[]): Promise<void> {
     for (const { name, search } of collections) {
@@ -67,6 +66,46 @@ export class MemoryReadStore implements ReadStore {
   }
 
   forgetReplaced(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  correct(collection: string, corrections: readonly Correction[]): Promise<void> {
+    const documents = this.documents(collection);
+    for (const { id, expected, correct } of corrections) {
+      if (documents.get(id)?.position !== expected) continue;
+      if (correct) documents.set(id, new Kept(id, correct.position, JSON.stringify(correct.document)));
+      else documents.delete(id);
+    }
+    return Promise.resolve();
+  }
+
+  async *checkIndexes(): AsyncGenerator<readonly string[]> {
+    yield await Promise.resolve([]);
+  }
+
+  sizes(collections: readonly string[]): Promise<ReadonlyMap<string, CollectionSize>> {
+    const stored = [...this.collections].filter(([name]) => collections.includes(name));
+    const sized = stored.map(([name, documents]) => {
+      const texts = [...documents.values()].map(({ text }) => text);
+      return [name, { documents: texts.length, bytes: Buffer.byteLength(texts.join('')) }] as const;
+    });
+    return Promise.resolve(new Map(sized));
+  }
+
+  versions(): Promise<ReadonlyMap<string, StoredVersions>> {
+    return Promise.resolve(new Map(this.storedVersions));
+  }
+
+  replaceVersions(model: string, expected: StoredVersions | undefined, next: StoredVersions): Promise<boolean> {
+    const isExpected = isDeepStrictEqual(this.storedVersions.get(model), expected);
+    if (isExpected) this.storedVersions.set(model, next);
+    return Promise.resolve(isExpected);
+  }
+
+  remove(projection: string, collections: readonly string[]): Promise<void> {
+    for (const name of collections) this.collections.delete(name);
+    this.stored.delete(projection);
+    this.digests.delete(projection);
     return Promise.resolve();
   }
 
@@ -144,49 +183,14 @@ export class MemoryReadStore implements ReadStore {
     return references.flatMap((reference) => found.get(String(reference)) ?? []);
   };
 
-  lease(name: string): Promise<Lease | undefined> {
-    return Promise.resolve(this.leases.get(name));
-  }
-
-  replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
-    const isCurrent = isDeepStrictEqual(this.leases.get(name), expected);
-    if (isCurrent) this.leases.set(name, { ...next });
-    return Promise.resolve(isCurrent);
-  }
-
-  addPoints(added: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>> {
-    const counted = added.map(({ id, points, windowMs }) => {
-      const before = this.counts.get(id);
-      const lasts = before !== undefined && before.endsAt > nowMs;
-      const after = lasts ? { ...before, points: before.points + points } : { points, endsAt: nowMs + windowMs };
-      this.counts.set(id, after);
-      return [id, { ...after }] as const;
-    });
-    return Promise.resolve(new Map(counted));
-  }
-
-  forgetPoints(nowMs: number): Promise<void> {
-    for (const [id, { endsAt }] of this.counts) if (endsAt <= nowMs) this.counts.delete(id);
-    return Promise.resolve();
-  }
-
-  announce(kind: string, announcement: Announcement): Promise<void> {
-    const ofKind = this.announced.get(kind) ?? new Map<string, string>();
-    this.announced.set(kind, ofKind.set(announcement.id, JSON.stringify(announcement)));
-    return Promise.resolve();
-  }
-
-  announcements(kind: string): Promise<Announcement[]> {
-    const texts = [...(this.announced.get(kind)?.values() ?? [])];
-    return Promise.resolve(
-      texts.map((text) => JSON.parse(text) as Announcement).sort((one, other) => compare(one.id, other.id)),
-    );
-  }
-
-  async withdraw(kind: string, { id, renewals }: Pick<Announcement, 'id' | 'renewals'>): Promise<void> {
-    const current = (await this.announcements(kind)).find((announcement) => announcement.id === id);
-    if (current?.renewals === renewals) this.announced.get(kind)?.delete(id);
-  }
+  lease: ReadStore['lease'] = (name) => this.coordination.lease(name);
+  replaceLease: ReadStore['replaceLease'] = (name, expected, next) =>
+    this.coordination.replaceLease(name, expected, next);
+  addPoints: ReadStore['addPoints'] = (points, nowMs) => this.coordination.addPoints(points, nowMs);
+  forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.coordination.forgetPoints(nowMs);
+  announce: ReadStore['announce'] = (kind, announcement) => this.coordination.announce(kind, announcement);
+  announcements: ReadStore['announcements'] = (kind) => this.coordination.announcements(kind);
+  withdraw: ReadStore['withdraw'] = (kind, announcement) => this.coordination.withdraw(kind, announcement);
 
   close(): Promise<void> {
     return Promise.resolve();

@@ -1,14 +1,12 @@
 import { describe, it } from '@jest/globals';
 
 /**
- * `TEST_SERVERS`: a folder with the programs `up` and `down` of servers that a test may stop. The README describes
- * them.
+ * `TEST_SERVERS`: a folder with the programs `up` and `down` of servers that a test may stop. docs/testing.md
+ * describes them.
  */
 type ServerSetting = 'EVENTSTORE_URL' | 'KAFKA_BROKERS' | 'MONGO_URL' | 'TEST_SERVERS';
 
-/**
- * Defines specs that need a running server, if there is one. `npm test` looks for it, and names what it did not find.
- */
+/** Defines specs that need a running server, if there is one. `npm test` looks for it, and reports if it is missing. */
 export const whereServer = (setting: ServerSetting, define: (value: string) => void): void => {
   const value = process.env[setting];
   if (value) define(value);

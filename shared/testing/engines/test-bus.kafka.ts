@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from '@jest/globals';
 import { pino } from 'pino';
-import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
+import { KafkaMessageBus } from '../../message-bus/kafka/message-bus.kafka.ts';
 import { deleteTopics } from './kafka-admin.kafka.ts';
 
 type KafkaBusSettings = Parameters<typeof KafkaMessageBus.connect>[0]['settings'];

@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 
-/** Returns all that a server answers of its databases, by collection: each with its documents in one text. */
+/** Returns the documents of a server's databases, by collection, as one text each. */
 export const textsInDatabases = async (url: string, names: readonly string[]): Promise<[string, string][]> => {
   const client = await MongoClient.connect(url);
   try {

@@ -1,5 +1,5 @@
 import { firstIndex } from '../../primitives/first-index.ts';
-import { WakeUp } from '../../primitives/wake-up.ts';
+import { WakeUp } from '../../primitives/waiting/wake-up.ts';
 
 /** An event of an append request. */
 export interface ProposedEvent {
@@ -41,7 +41,7 @@ interface Stream {
   isTombstoned: boolean;
 }
 
-/** About where a real log begins to hold user events. */
+/** Approximately where a real log begins to hold user events. */
 const FIRST_POSITION = 1_000;
 const RECORD_OVERHEAD_BYTES = 100;
 /** How far back an append without an expected revision looks for its ids. */
@@ -197,13 +197,13 @@ export class EventLog {
     stream.truncateBefore = parsed.$tb ?? 0;
   }
 
-  /** Events that are too old cannot be read any more, also when they are all that there was. */
+  /** Events that are too old cannot be read any more, even if there are no others. */
   private firstReadable({ events, maxCount, maxAgeMs, truncateBefore }: Stream): number {
     const young = firstIndex(events, ({ createdAt }) => createdAt > this.now() - maxAgeMs);
     return Math.max(truncateBefore, events.length - maxCount, young, 0);
   }
 
-  /** The same ids at the same revisions are the same append. Only some of them are a conflict. */
+  /** The same ids at the same revisions are the same append. If only some match, it is a conflict. */
   private repeatOf(stream: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined {
     const { events } = stream;
     const isRepeat = proposed.every(({ id }, index) => events[from + index]?.id === id);

@@ -88,7 +88,7 @@ export class EventStoreServer {
     return this.given;
   }
 
-  /** How many subscriptions are open. */
+  /** Number of open subscriptions. */
   get subscriptions(): number {
     return this.openSubscriptions.size;
   }

@@ -19,7 +19,7 @@ import {
 /** A call whose answers are encoded already. */
 export type ReadCall = ServerWritableStream<ReadReq, Buffer>;
 
-/** A live subscription that is more events behind is not live any more, until it has caught up again. */
+/** A live subscription that lags by more events is no longer live, until it has caught up again. */
 const LIVE_EVENTS_MAX = 32;
 /** Events that the server scans between two checkpoints, unless the client sets it. */
 const SEARCH_WINDOW = 32;

@@ -1,8 +1,11 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { Wallet } from 'ethers';
-import type { DevelopmentFile } from '../../schemas/development-file.ts';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { eventually } from '../eventually.ts';
 import { randomWallet } from './random-wallet.ethers.ts';
+
+const SERVED_WITHIN_MS = 60_000;
 
 export interface Answered {
   status: number;
@@ -10,10 +13,16 @@ export interface Answered {
   body: JsonObject;
 }
 
+interface RequestToSend {
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
 /** An independent client: only `fetch`, a signature, and the interface. */
 export const call = async (
   url: string,
-  { method = 'GET', body, headers = {} }: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
+  { method = 'GET', body, headers = {} }: RequestToSend = {},
 ): Promise<Answered> => {
   const response = await fetch(url, {
     method,
@@ -28,11 +37,29 @@ export const call = async (
   };
 };
 
+/**
+ * Like `call`, but repeats a request that is answered with 503, which a busy machine does after 5 seconds. All attempts
+ * carry one `Idempotency-Key`, so a command is carried out once.
+ */
+export const callUntilServed = (url: string, request: RequestToSend = {}): Promise<Answered> => {
+  const headers = { 'idempotency-key': randomUUID(), ...request.headers };
+  return untilServed(() => call(url, { ...request, headers }));
+};
+
+/** Asks again as long as the answer is 503. What is asked must be safe to repeat. */
+export const untilServed = (ask: () => Promise<Answered>): Promise<Answered> => {
+  const served = async () => {
+    const answered = await ask();
+    return answered.status !== 503 && answered;
+  };
+  return eventually(served, SERVED_WITHIN_MS, 'the service must answer, however busy the machine is');
+};
+
 interface CallingApp {
   app: Pick<DevelopmentFile['app'], 'apiKey' | 'signingKey' | 'origin'>;
 }
 
-/** Returns the four headers H, scheme `v1`. */
+/** Returns the four headers of an app, scheme `v1`. */
 export const appHeaders = ({ app }: CallingApp): Record<string, string> => {
   const timestamp = String(Date.now());
   const signature = new Wallet(app.signingKey).signMessageSync(
@@ -41,7 +68,7 @@ export const appHeaders = ({ app }: CallingApp): Record<string, string> => {
   return { 'x-signature': signature, 'x-timestamp': timestamp, origin: app.origin, 'x-api-key': app.apiKey };
 };
 
-/** Returns the four headers H, scheme `v2`, of a request without a body. */
+/** Returns the four headers of an app, scheme `v2`, for a request without a body. */
 export const appHeadersV2 = (
   { app }: CallingApp,
   { method, path }: { method: string; path: string },
@@ -62,18 +89,18 @@ export interface SignedIn {
 type SigningWallet = Pick<ReturnType<typeof randomWallet>, 'address' | 'signMessageSync'>;
 type Development = CallingApp & Pick<DevelopmentFile, 'accountUrl'>;
 
-/** Logs a wallet in, or links it where `headers` have a bearer token. */
+/** Logs a wallet in, or links it if `headers` have a bearer token. */
 export const redeemChallenge = async (
   development: Development,
   wallet: SigningWallet,
   headers: Record<string, string> = {},
 ): Promise<Answered> => {
   const { accountUrl } = development;
-  const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, {
+  const challenge = await callUntilServed(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, {
     headers: appHeaders(development),
   });
   const signature = wallet.signMessageSync(challenge.body['message'] as string);
-  return call(`${accountUrl}/auth/web3`, {
+  return callUntilServed(`${accountUrl}/auth/web3`, {
     method: 'POST',
     headers: { ...appHeaders(development), ...headers },
     body: { signature, signer: wallet.address },

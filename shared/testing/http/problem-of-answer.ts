@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { problem, type Problem } from '../../schemas/http/problem.ts';
+import { problem, type Problem } from '../../../schemas/http/problem.ts';
 
 /** Returns the problem document of an answer, after checking its form, its status and its request id. */
 export const problemOfAnswer = async (answer: Response): Promise<Problem> => {
@@ -11,3 +11,11 @@ export const problemOfAnswer = async (answer: Response): Promise<Problem> => {
   if (document.retryAfter !== undefined) expect(answer.headers.get('retry-after')).toBe(String(document.retryAfter));
   return document;
 };
+
+/** The code of an answer that must be a problem. */
+export const codeOf = async (answer: Response | Promise<Response>): Promise<Problem['code']> =>
+  (await problemOfAnswer(await answer)).code;
+
+/** The code of a problem, or the status of another answer. */
+export const codeOrStatus = async (answer: Response): Promise<Problem['code'] | number> =>
+  answer.ok ? answer.status : codeOf(answer);

@@ -1,4 +1,4 @@
 import { hexlify, randomBytes, Wallet } from 'ethers';
 
-/** Without a phrase of words, from which ethers takes 10 ms to make a key. */
+/** Without a mnemonic, from which ethers takes 10 ms to derive a key. */
 export const randomWallet = (): Wallet => new Wallet(hexlify(randomBytes(32)));

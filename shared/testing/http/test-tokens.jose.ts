@@ -1,5 +1,5 @@
 import { generateKeyPair, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose';
-import { TOKEN_AUDIENCE, type TokenIssuer } from '../auth/access-tokens.jose.ts';
+import { TOKEN_AUDIENCE, type TokenIssuer } from '../../auth/access-tokens.jose.ts';
 
 export const TEST_ISSUER = 'http://account.test';
 

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Controller, Module } from '@nestjs/common';
 import { z } from 'zod';
-import { route } from '../../schemas/http/route.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { startService, type ServiceOptions } from '../edge/start-service.ts';
-import { Implements, type ParsedRequest, type CommandAnswer } from '../edge/implements.ts';
-import type { Clock } from '../primitives/clock.ts';
-import { testFoundation, type TestFoundation } from './test-foundation.ts';
+import { route } from '../../../schemas/http/route.ts';
+import { Refusal } from '../../errors/refusal.ts';
+import { startService, type ServiceOptions } from '../../edge/start-service.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../../edge/requests/implements.ts';
+import type { Clock } from '../../primitives/clock.ts';
+import { testFoundation, type TestFoundation } from '../test-foundation.ts';
 import { testIssuer } from './test-tokens.jose.ts';
 
 const base = { service: 'account', summary: '', auth: 'none', status: 200, problems: [] } as const;
@@ -56,7 +56,7 @@ const makeThing = route({
 const LONGEST = 40 * 1_024 * 1_024;
 
 let held = Promise.withResolvers<undefined>();
-/** Lets the answers go about the thing `held`, which wait for this. */
+/** Releases the answers about the thing `held`, which wait for this. */
 export const letGo = (): void => {
   held.resolve(undefined);
   held = Promise.withResolvers();
@@ -67,7 +67,7 @@ const used = new Set<string>();
 
 @Controller()
 class ThingsHttp {
-  @Implements(readThing, { reads: ['users-v3'] })
+  @Implements(readThing, { reads: ['users-v5'] })
   async read({ params, query }: ParsedRequest<typeof readThing>): Promise<{ id: string; take: number }> {
     if (params.id === 'broken') throw new Error('the secret cause');
     if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
@@ -77,7 +77,7 @@ class ThingsHttp {
     return { id: params.id, take: query.take };
   }
 
-  @Implements(readMine, { reads: ['users-v3'] })
+  @Implements(readMine, { reads: ['users-v5'] })
   readMine({ caller }: ParsedRequest<typeof readMine>): Promise<{ of: string }> {
     return Promise.resolve({ of: caller.userId });
   }
@@ -88,7 +88,7 @@ class ThingsHttp {
     return { waited: true };
   }
 
-  /** Each signature does once. */
+  /** Each signature works once. */
   @Implements(makeSigned)
   async makeSigned({ body }: ParsedRequest<typeof makeSigned>): Promise<CommandAnswer<{ made: number }>> {
     if (body.signature === 'wrong') throw new Refusal('bot_signature_invalid', 'not signed');
@@ -123,6 +123,7 @@ export const startThings = async (
   options: {
     environment?: Record<string, string>;
     clock?: Clock;
+    answerWithinMs?: number;
     serve?: (foundation: TestFoundation) => Pick<ServiceOptions, 'configure'>;
   } = {},
 ) => {

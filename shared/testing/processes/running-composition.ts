@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
-import type { DevelopmentFile } from '../../schemas/development-file.ts';
-import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
-import { eventually } from './eventually.ts';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import { MAILBOX_PATH } from '../../../schemas/http/account/development-mailbox.ts';
+import { eventually } from '../eventually.ts';
 import { freePort } from './free-port.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
-import { startTlsProxy, type TlsProxy } from './tls-proxy.ts';
+import { startTlsProxy, type TlsProxy } from '../http/tls-proxy.ts';
 import { firstChain, type WholeProgram } from './whole-program.ts';
 
 const run = promisify(execFile);
@@ -19,7 +19,7 @@ const SERVICES = ['account', 'event-catcher', 'projector', 'relay', 'stream'];
 const ASK_READY =
   "fetch('http://127.0.0.1:9464/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))";
 const PORTS = ['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'CHAIN_PORT', 'MAIL_PORT'] as const;
-/** A network of its own, apart from a composition that runs here for other reasons. One test at a time can use it. */
+/** A network of its own, apart from other compositions on this machine. One test at a time can use it. */
 const NETWORK = '172.30.85';
 /** The address of this machine inside that network. */
 const GATEWAY = `${NETWORK}.1`;
@@ -92,7 +92,7 @@ export class RunningComposition implements WholeProgram {
     return execFileSync(program, args, { env: this.processEnvironment, encoding: 'utf8' });
   }
 
-  /** Kills all of our services. */
+  /** Kills all our services. */
   async kill(): Promise<void> {
     await this.compose('kill', '-s', 'SIGKILL', ...SERVICES);
   }
@@ -117,7 +117,7 @@ export class RunningComposition implements WholeProgram {
     const targets = PORTS.slice(0, 3).map((name) => `http://127.0.0.1:${String(this.environment[name])}`);
     this.proxies = await Promise.all(targets.map(startTlsProxy));
     const [accountUrl = '', eventUrl = '', streamUrl = ''] = this.proxies.map(({ url }) => url);
-    // In production nothing is there.
+    // Does not exist in production.
     const mailboxUrl = accountUrl + MAILBOX_PATH;
     return { accountUrl, eventUrl, streamUrl, mailboxUrl, app };
   }

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { eventually } from './eventually.ts';
-import { startStopwatch } from './stopwatch.ts';
+import { typescriptProgram } from '../../tooling/typescript/typescript-program.mjs';
+import { eventually } from '../eventually.ts';
+import { startStopwatch } from '../stopwatch.ts';
 
 /** Long enough for a busy machine. */
 const START_MS = 90_000;
@@ -10,7 +11,7 @@ const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
 /** What a program gets of the environment of the specs: none of it is a setting. */
 export const outerEnvironment = { PATH, HOME, NODE_COMPILE_CACHE };
 
-/** A built program as a child process in its own process group. It ends by itself if this process is killed. */
+/** A program as a child process in its own process group. It ends by itself if this process is killed. */
 export class RunningProcess {
   private said = '';
 
@@ -27,11 +28,12 @@ export class RunningProcess {
 
   /**
    * Starts it with exactly these settings.
-   * @param program a path below dist, and its arguments
+   * @param program a path below dist, or the source of a program that is not built, and its arguments
    */
   static spawn(name: string, program: readonly string[], settings: Record<string, string>): RunningProcess {
     const [file = '', ...args] = program;
-    const child = spawn(process.execPath, ['--enable-source-maps', `dist/${file}`, ...args], {
+    const argv = file.endsWith('.ts') ? typescriptProgram(file) : ['--enable-source-maps', `dist/${file}`];
+    const child = spawn(process.execPath, [...argv, ...args], {
       detached: true,
       env: { ...outerEnvironment, ...settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

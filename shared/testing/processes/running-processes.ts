@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { DevelopmentFile } from '../../schemas/development-file.ts';
-import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
-import { serviceNames, type ServiceName } from '../config/services.ts';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import { MAILBOX_PATH } from '../../../schemas/http/account/development-mailbox.ts';
+import { serviceNames, type ServiceName } from '../../config/services.ts';
 import { outerEnvironment, RunningProcess } from './running-process.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
 import { firstChain, portsOf, testSettings, type WholeProgram } from './whole-program.ts';
-import { startStopwatch } from './stopwatch.ts';
+import { startStopwatch } from '../stopwatch.ts';
 
 const COMMAND_LINE = 'services/standalone/annals.js';
 
@@ -48,7 +48,7 @@ export class ServiceProcess {
   }
 }
 
-/** The five services as processes, from what `npm test` built. */
+/** The services as processes, from what `npm test` built. */
 export class RunningProcesses implements WholeProgram {
   private readonly services = new Map<ServiceName, ServiceProcess>();
   /** Further processes of the same services. */

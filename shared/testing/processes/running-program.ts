@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
+import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
 import { RunningProcess } from './running-process.ts';
 import { portsOf, testSettings, type WholeProgram } from './whole-program.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 
 const ORIGIN = 'https://shop.example';
 

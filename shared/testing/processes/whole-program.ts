@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { DevelopmentFile } from '../../schemas/development-file.ts';
-import { chainSettings } from '../config/settings.ts';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import { chainSettings } from '../../config/chain-settings.ts';
 
 /** Everything that runs for one client, in one process or in several. */
 export interface WholeProgram {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { billOfMaterials, readLockfiles } from './bill-of-materials.mjs';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 
 interface Bill {
   metadata: { component: { purl: string } };

@@ -1,8 +1,7 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { cruise, FOLDERS } from './cruise.mjs';
-import { Failure, runCommand } from './failure.mjs';
-import { root } from './ready.mjs';
+import { Failure, runCommand } from '../failure.mjs';
+import { filesOfCheckout } from './files-of-checkout.mjs';
+import { root } from '../ready.mjs';
 
 /** Not every file is a module of the graph. If dependency-cruiser cannot read TypeScript, it reads almost none. */
 const READ_MIN = 0.6;
@@ -11,10 +10,10 @@ await runCommand(async () => {
   const { modules, summary } = await cruise(root);
   const found = summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
   if (found.length > 0) throw new Failure(found.join('\n'));
-  const onDisk = FOLDERS.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')),
-  ).length;
-  const read = modules.filter(({ source }) => /^(deploy|schemas|services|shared)\/.*\.ts$/.test(source)).length;
+  /** @param {string} file */
+  const isModule = (file) => file.endsWith('.ts') && FOLDERS.some((folder) => file.startsWith(`${folder}/`));
+  const onDisk = filesOfCheckout(root).filter(isModule).length;
+  const read = modules.filter(({ source }) => isModule(source)).length;
   if (read > onDisk * READ_MIN) return;
   throw new Failure(`Only ${String(read)} of ${String(onDisk)} modules were read: the rules have checked little.`);
 });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { root } from './ready.mjs';
+import { root } from '../ready.mjs';
 
 /** The folders whose modules the dependency rules check. */
 export const FOLDERS = ['deploy', 'schemas', 'services', 'shared'];

@@ -1,9 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import configuration from '../../.dependency-cruiser.mjs';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import configuration, { FEATURES } from '../../../.dependency-cruiser.mjs';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { cruise } from './cruise.mjs';
+
+/** Each feature imports the next one, and the last what wires it. */
+const upwards = Object.entries(FEATURES).flatMap(([service, features]) =>
+  features.map((feature, at) => {
+    const next = features[at + 1];
+    const target = next === undefined ? `${service}.module.ts` : `${next}/planted.ts`;
+    const file = `services/${service}/${feature}/upward.ts`;
+    const imports = [`${'../'.repeat(feature.split('/').length)}${target}`];
+    const rule = `${service}/${feature}-imports-features-below`;
+    return { rule, target: `services/${service}/${target}`, violation: { file, imports } };
+  }),
+);
 
 /** For each rule, a file that violates it and the modules that this file imports. */
 const violations: Record<string, { file: string; imports: string[] }> = {
@@ -21,6 +33,21 @@ const violations: Record<string, { file: string; imports: string[] }> = {
     file: 'services/left/one-slice/one.handler.ts',
     imports: ['../other-slice/other.ts'],
   },
+  'slices-of-a-feature-do-not-import-each-other': {
+    file: 'services/onchain/gas/one-slice/one.ts',
+    imports: ['../other-slice/other.ts'],
+  },
+  'features-of-account-are-listed': { file: 'services/account/unlisted/new.ts', imports: ['node:fs'] },
+  'features-of-onchain-are-listed': { file: 'services/onchain/unlisted/new.ts', imports: ['node:fs'] },
+  'account-binds-onchain-to-its-ports': {
+    file: 'services/account/login/nosy.ts',
+    imports: ['../../onchain/onchain.module.ts'],
+  },
+  'onchain-does-not-import-services': {
+    file: 'services/onchain/bundler/nosy.ts',
+    imports: ['../../account/account.module.ts'],
+  },
+  ...Object.fromEntries(upwards.map(({ rule, violation }) => [rule, violation])),
   'dependencies-point-inwards': { file: 'services/left/one-slice/outward.handler.ts', imports: ['./one.http.ts'] },
   'framework-by-suffix': { file: 'services/left/one-slice/plain.ts', imports: ['@nestjs/common'] },
   'driver-sqlite-by-suffix': { file: 'services/left/one-slice/sqlite.ts', imports: ['node:sqlite'] },
@@ -33,6 +60,7 @@ const violations: Record<string, { file: string; imports: string[] }> = {
   'driver-jose-by-suffix': { file: 'shared/token/token.ts', imports: ['jose'] },
   'driver-smtp-by-suffix': { file: 'services/left/one-slice/mail.handler.ts', imports: ['nodemailer'] },
   'driver-openid-by-suffix': { file: 'services/left/one-slice/openid.handler.ts', imports: ['openid-client'] },
+  'driver-webauthn-by-suffix': { file: 'services/left/one-slice/passkey.ts', imports: ['@simplewebauthn/server'] },
   'driver-socketio-by-suffix': { file: 'services/left/one-slice/socket.http.ts', imports: ['socket.io'] },
   'adapters-are-bound-not-named': { file: 'shared/store/naming.ts', imports: ['./store.sqlite.ts'] },
   'schemas-import-only-zod': { file: 'schemas/reaching-out.ts', imports: ['../shared/tested/tested.ts'] },
@@ -56,6 +84,8 @@ const importedModules: Record<string, string[]> = {
   'services/right/right.module.ts': ['@nestjs/common'],
   'services/right/domain/rule.ts': [],
   'services/left/other-slice/other.ts': [],
+  'services/onchain/gas/other-slice/other.ts': [],
+  ...Object.fromEntries(upwards.map(({ target }) => [target, []])),
   'services/left/one-slice/one.http.ts': ['@nestjs/common'],
   'shared/edge/guard.ts': [],
   'shared/testing/builder.ts': [],
@@ -63,6 +93,7 @@ const importedModules: Record<string, string[]> = {
 
 const installed = [
   '@nestjs/common',
+  '@simplewebauthn/server',
   'ethers',
   'jest',
   'jose',

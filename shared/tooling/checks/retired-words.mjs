@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import ts from 'typescript';
+import words from './retired-words.json' with { type: 'json' };
 
 /** Names of the language, of libraries (MongoDB's write concern) and of the interface, which we cannot change. */
 const EXEMPT = new Set(['allSettled', 'PromiseSettledResult', 'SponsorshipSettled', 'journal']);
@@ -8,18 +9,15 @@ const EXEMPT = new Set(['allSettled', 'PromiseSettledResult', 'SponsorshipSettle
 const EXEMPT_FOLDERS = /^(shared\/decisions|schemas\/generated)\//;
 
 /**
- * The words of the glossary's second table, each a name of one or more parts in lower case, such as `hand over`.
- * @param {string} glossary the text of the README
+ * Words that must not be in the name of a file or of code: nobody outside this project uses them, or they once had several
+ * meanings here.
+ * @typedef {{ word: string, instead: string }} RetiredWord `word` in lower case, of one or more parts, such as `hand over`
  */
-export const retiredWords = (glossary) => {
-  const [, table = ''] = glossary.split(/^## Words that are not used$/m);
-  return (
-    table
-      .split(/^## /m)[0]
-      ?.split('\n')
-      .flatMap((line) => /^\| +([a-z][a-z ,]*?) +\|/.exec(line)?.[1]?.split(/, */) ?? []) ?? []
-  );
-};
+
+/** @type {readonly RetiredWord[]} */
+export const retiredWords = Object.entries(words).flatMap(([forms, instead]) =>
+  forms.split(', ').map((word) => ({ word, instead })),
+);
 
 /**
  * @param {string} name `handOver`, `HAND_OVER` or `hand-over.spec.ts`
@@ -35,17 +33,17 @@ const partsOf = (name) =>
  * The file names and identifiers that contain a retired word.
  * @param {string} root
  * @param {readonly string[]} files relative to it
- * @param {readonly string[]} words
+ * @param {readonly RetiredWord[]} retired
  */
-export const namesWithRetiredWords = (root, files, words) =>
+export const namesWithRetiredWords = (root, files, retired) =>
   files
     .filter((file) => !EXEMPT_FOLDERS.test(file))
     .flatMap((file) => {
       const names = new Set([basename(file), ...(/\.m?ts$|\.mjs$/.test(file) ? identifiersIn(join(root, file)) : [])]);
       return [...names].flatMap((name) => {
         const parts = partsOf(name);
-        const word = EXEMPT.has(name) ? undefined : words.find((one) => parts.includes(` ${one} `));
-        return word === undefined ? [] : [{ file, name, word }];
+        const found = EXEMPT.has(name) ? undefined : retired.find(({ word }) => parts.includes(` ${word} `));
+        return found === undefined ? [] : [{ file, name, ...found }];
       });
     });
 

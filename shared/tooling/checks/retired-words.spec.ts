@@ -1,24 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { namesWithRetiredWords, retiredWords } from './retired-words.mjs';
 
-const glossary = `# Words
-
-| footing | not this table |
-
-## Words that are not used
-
-|                   |                 |
-| ----------------- | --------------- |
-| hand over         | queue           |
-| settle, settled   | confirm         |
-
-## Next
-
-| lane | nor this one |
-`;
+const words = [
+  { word: 'hand over', instead: 'queue' },
+  { word: 'settle', instead: 'confirm' },
+  { word: 'settled', instead: 'confirm' },
+];
 
 describe('the retired words', () => {
   const folder = temporaryFolder();
@@ -27,10 +17,10 @@ describe('the retired words', () => {
     writeFileSync(join(folder, file), text);
     return file;
   };
-  const words = retiredWords(glossary);
 
-  it('are those of the second table of the glossary, with all forms that it lists', () => {
-    expect(words).toEqual(['hand over', 'settle', 'settled']);
+  it('are those of the list, each form of its own', () => {
+    expect(retiredWords).toContainEqual({ word: 'hand over', instead: 'synchronous queue; nothing in flight' });
+    expect(retiredWords).toContainEqual({ word: 'handed over', instead: 'synchronous queue; nothing in flight' });
   });
 
   it('are found as parts of identifiers and of file names', () => {
@@ -40,12 +30,12 @@ describe('the retired words', () => {
       write('settled.md', ''),
     ];
     expect(namesWithRetiredWords(folder, files, words)).toEqual([
-      { file: 'shared/hand-over.ts', name: 'hand-over.ts', word: 'hand over' },
-      { file: 'shared/hand-over.ts', name: 'HandOver', word: 'hand over' },
-      { file: 'shared/hand-over.ts', name: '#settled', word: 'settled' },
-      { file: 'shared/plain.ts', name: 'SETTLE_MS', word: 'settle' },
-      { file: 'shared/plain.ts', name: 'settle', word: 'settle' },
-      { file: 'settled.md', name: 'settled.md', word: 'settled' },
+      { file: 'shared/hand-over.ts', name: 'hand-over.ts', word: 'hand over', instead: 'queue' },
+      { file: 'shared/hand-over.ts', name: 'HandOver', word: 'hand over', instead: 'queue' },
+      { file: 'shared/hand-over.ts', name: '#settled', word: 'settled', instead: 'confirm' },
+      { file: 'shared/plain.ts', name: 'SETTLE_MS', word: 'settle', instead: 'confirm' },
+      { file: 'shared/plain.ts', name: 'settle', word: 'settle', instead: 'confirm' },
+      { file: 'settled.md', name: 'settled.md', word: 'settled', instead: 'confirm' },
     ]);
   });
 

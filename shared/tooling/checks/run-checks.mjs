@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { nodeBinary } from './node.mjs';
-import { root } from './ready.mjs';
+import { nodeBinary } from '../installation/node.mjs';
+import { root } from '../ready.mjs';
 
 /** @typedef {{ what: string, command: string[] }} Check */
 

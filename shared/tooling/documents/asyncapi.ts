@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { eventCatalogue } from '../../schemas/events/catalogue.ts';
-import { publishedData } from '../../schemas/events/event.ts';
-import { publishedExample } from '../../schemas/examples/published-examples.ts';
-import { commandRefused, streamCommands } from '../../schemas/socket/stream-commands.ts';
-import { STREAM_NAMESPACE, streamMessages } from '../../schemas/socket/stream-messages.ts';
-import { parkedTopics, topics, type PublishedType } from '../../schemas/topics.ts';
+import { eventCatalogue } from '../../../schemas/events/catalogue.ts';
+import { publishedData } from '../../../schemas/events/event.ts';
+import { publishedExample } from '../../../schemas/examples/published-examples.ts';
+import { commandRefused, streamCommands } from '../../../schemas/socket/stream-commands.ts';
+import { STREAM_NAMESPACE, streamMessages } from '../../../schemas/socket/stream-messages.ts';
+import { parkedTopics, topics, type PublishedType } from '../../../schemas/topics.ts';
 import { encodingIsNoFormat } from './plain-json-schema.ts';
 
 const cloudEventHeaders = z.object({
@@ -55,7 +55,7 @@ const keys: Record<keyof typeof topics, string> = {
   chainEvents: 'eip155:<chainId>/<contract>, lower case',
 };
 
-/** @param place its JSON pointer in the document, because references are resolved from the root */
+/** @param place JSON pointer of the schema in the document: references are resolved from the root */
 const jsonSchema = (schema: z.ZodType, place: string): object => {
   const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', override: encodingIsNoFormat });
   return JSON.parse(JSON.stringify(described).replaceAll('"#/$defs/', `"${place}/$defs/`)) as object;

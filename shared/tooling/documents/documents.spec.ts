@@ -2,18 +2,19 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
-import { dataSchemaUrl, publishedData } from '../../schemas/events/event.ts';
-import { topics } from '../../schemas/topics.ts';
-import { accountRoutes } from '../../schemas/http/account-routes.ts';
-import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
-import { publishedExample } from '../../schemas/examples/published-examples.ts';
+import { eventCatalogue, type EventType } from '../../../schemas/events/catalogue.ts';
+import { dataSchemaUrl, publishedData } from '../../../schemas/events/event.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { accountRoutes } from '../../../schemas/http/account/account-routes.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import { publishedExample } from '../../../schemas/examples/published-examples.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
-const folder = join(import.meta.dirname, '../../schemas/generated');
+const documents = generatedDocuments();
+const folder = join(import.meta.dirname, '../../../schemas/generated');
 
-/** Events of an earlier version are still stored, and their messages name it, so its file must stay unchanged. */
+/** Events of an earlier version stay stored, and their messages name the schema file, so it must stay unchanged. */
 const isEarlierVersion = (name: string): boolean => {
   const [, type = '', version] = /^events\/(\w+)\.v(\d+)\.json$/.exec(name) ?? [];
   return type in eventCatalogue && Number(version) < eventCatalogue[type as EventType].version;
@@ -36,17 +37,17 @@ const at = (document: unknown, reference: string): unknown =>
     .reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], document);
 
 describe('generated documents', () => {
-  it.each([...generatedDocuments()])('the committed %s is what npm run generate writes', (name, text) => {
+  it.each([...documents])('the committed %s is what npm run generate writes', (name, text) => {
     expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toEqual(JSON.parse(text));
   });
 
   it('every committed file is generated, except for earlier versions of events', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const names = files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
-    expect(names.filter((name) => !isEarlierVersion(name)).sort()).toEqual([...generatedDocuments().keys()].sort());
+    expect(names.filter((name) => !isEarlierVersion(name)).sort()).toEqual([...documents.keys()].sort());
   });
 
-  it.each([...generatedDocuments()])('every reference in %s resolves', (_, text) => {
+  it.each([...documents])('every reference in %s resolves', (_, text) => {
     const document: unknown = JSON.parse(text);
     for (const reference of referencesIn(document)) {
       expect(reference).toMatch(/^#\//);
@@ -55,7 +56,7 @@ describe('generated documents', () => {
   });
 });
 
-/** Those of JSON Schema, and the one of OpenAPI for integers of 64 bits. */
+/** The formats of JSON Schema, and OpenAPI's format for integers of 64 bits. */
 const FORMATS = ['date-time', 'uuid', 'uri', 'int64'];
 
 const formatsIn = (node: unknown): string[] =>
@@ -66,7 +67,7 @@ const formatsIn = (node: unknown): string[] =>
       );
 
 describe('the formats of generated documents', () => {
-  it.each([...generatedDocuments()])('are in %s those that readers of schemas know', (_, text) => {
+  it.each([...documents])('are in %s those that readers of schemas know', (_, text) => {
     expect(formatsIn(JSON.parse(text)).filter((format) => !FORMATS.includes(format))).toEqual([]);
   });
 });
@@ -86,7 +87,7 @@ describe('the JSON Schema of an event', () => {
 
   it.each(Object.entries(eventCatalogue))('of type %s has the name that its header gives', (type, definition) => {
     const url = dataSchemaUrl(type, definition.version);
-    const text = generatedDocuments().get(`events/${basename(url)}`) ?? '';
+    const text = documents.get(`events/${basename(url)}`) ?? '';
     expect(JSON.parse(text)).toMatchObject({ $id: url, $schema: 'https://json-schema.org/draft/2020-12/schema' });
     const example = publishedExample(type as EventType);
     const data = publishedData(definition);

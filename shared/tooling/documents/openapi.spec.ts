@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { accountRoutes } from '../../schemas/http/account-routes.ts';
-import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
-import { accountExamples } from '../../schemas/examples/account-examples.ts';
-import { eventCatcherExamples } from '../../schemas/examples/event-catcher-examples.ts';
-import type { HttpExample } from '../../schemas/examples/http-example.ts';
+import { z } from 'zod';
+import { accountRoutes } from '../../../schemas/http/account/account-routes.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import { accountExamples } from '../../../schemas/examples/account-examples.ts';
+import { eventCatcherExamples } from '../../../schemas/examples/event-catcher-examples.ts';
+import type { HttpExample } from '../../../schemas/examples/http-example.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
 interface Described {
@@ -46,7 +47,7 @@ const documents: Record<string, Documented> = {
 const one = { $ref: expect.stringMatching(/^#\/components\/schemas\/Rpc/) as unknown };
 const bounds = { minItems: 1, maxItems: 50 };
 
-/** The values of all examples of what is sent, or is answered first. */
+/** Returns the values of all examples in the first content type. */
 const examplesOf = ({ content = {} }: Described = {}): unknown[] => {
   const [{ example, examples = {} } = { example: undefined }] = Object.values(content);
   return [example, ...Object.values(examples).map(({ value }) => value)].filter((value) => value !== undefined);
@@ -110,6 +111,7 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
     for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
       const names = ['x-request-id', 'RateLimit', 'RateLimit-Policy'];
       if (contract.command) names.push('x-position');
+      if (contract.query instanceof z.ZodObject && 'asOf' in contract.query.shape) names.push('x-as-of');
       if (status === '429' || status === '503') names.push('Retry-After');
       expect([status, Object.keys(headers)]).toEqual([status, names]);
       for (const name of names) {
@@ -158,7 +160,7 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
 
   it('has no schema of which generators make a class without members', () => {
     const choices = objectsIn(document).filter(([, node]) => 'anyOf' in node || 'oneOf' in node || '$defs' in node);
-    // Of them, one or a batch of the same is a choice between two types that have members.
+    // Of these choices, the only ones with members are one item or a batch of it.
     for (const [, { anyOf }] of choices) expect(anyOf).toEqual([one, { type: 'array', items: one, ...bounds }]);
     expect(choices.filter(([path]) => !path.startsWith('#/paths//rpc/post/'))).toEqual([]);
     const several = objectsIn(document).filter(([, { type }]) => Array.isArray(type) && type[1] !== 'null');

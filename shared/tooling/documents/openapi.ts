@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import {
   createDocument,
   type CreateDocumentOptions,
@@ -6,20 +6,26 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { answerHeaders, appHeaders, requestHeaders, refreshKey, type HeaderRule } from '../../schemas/http/headers.ts';
-import { problem, problemCatalogue, type ProblemCode } from '../../schemas/http/problem.ts';
-import type { HttpExample } from '../../schemas/examples/http-example.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
+import {
+  answerHeaders,
+  appHeaders,
+  requestHeaders,
+  refreshKey,
+  type HeaderRule,
+} from '../../../schemas/http/headers.ts';
+import { problem, problemCatalogue, type ProblemCode } from '../../../schemas/http/problem.ts';
+import type { HttpExample } from '../../../schemas/examples/http-example.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
 import { plainJsonSchema } from './plain-json-schema.ts';
 
 export interface DescribedService {
   title: string;
-  /** Where it is with the default settings. */
+  /** The service's URL with the default settings. */
   url: string;
-  /** By the name of their operation. */
+  /** By operation id. */
   routes: Record<string, RouteContract>;
   examples: Record<string, HttpExample>;
-  /** What has a name of its own in the document, and so in the clients that are generated from it. */
+  /** Schemas with a name of their own in the document, and so in clients generated from it. */
   schemas: Record<string, z.ZodType>;
 }
 
@@ -64,7 +70,7 @@ const OPTIONS: CreateDocumentOptions = {
   allowEmptySchema: { union: true },
   cycles: 'throw',
 };
-/** The headers that no answer is without. */
+/** Headers that every answer has. */
 const ALWAYS = new Set(['x-request-id']);
 
 const text = ({ source }: RegExp) => ({ type: 'string' as const, pattern: source });
@@ -73,7 +79,19 @@ const operation = (
   contract: RouteContract,
   example: HttpExample = {},
 ): Omit<ZodOpenApiOperationObject, 'operationId'> => {
-  const { summary, auth, params, query, body, status, repeated, answer, answerType, streams = {} } = contract;
+  const {
+    summary,
+    auth,
+    params,
+    query,
+    body,
+    status,
+    repeated,
+    answer,
+    answerType,
+    streams = {},
+    hasOwnGuard,
+  } = contract;
   const streamed = Object.fromEntries(Object.entries(streams).map(([type, schema]) => [type, { schema }]));
   const content =
     status === 204
@@ -85,7 +103,7 @@ const operation = (
   const success = (description: string): ZodOpenApiResponseObject => ({ description, headers, ...content });
   return {
     summary,
-    security: auth === 'bearer' ? [{ bearer: [] }] : [],
+    security: auth === 'bearer' ? [{ bearer: [] }, ...(hasOwnGuard ? [{}] : [])] : [],
     parameters: [
       ...requestHeaderNames(contract).map(requestHeader),
       ...(contract.refreshKey ? [{ ...headerOf('idempotency-key', refreshKey), required: false }] : []),
@@ -110,7 +128,7 @@ const operation = (
   };
 };
 
-/** A route that takes a batch, too, has one example of each. */
+/** A route that also takes a batch has one example of each. */
 const shown = ({ batch, ...single }: HttpExample, part: 'body' | 'answer') =>
   batch ? { examples: { single: { value: single[part] }, batch: { value: batch[part] } } } : { example: single[part] };
 
@@ -135,7 +153,7 @@ const openParameter = ({ prefix, description }: Required<RouteContract>['openPar
   },
 });
 
-/** What no known caller sends, and what is no query either, has no reason to wait for a read model. */
+/** `x-min-position` is only for known callers and for queries: other requests do not wait for a read model. */
 const requestHeaderNames = ({ auth, command, method }: RouteContract): RequestHeader[] => [
   ...(auth === 'app' ? (Object.keys(appHeaders) as (keyof typeof appHeaders)[]) : []),
   ...(command && auth !== 'none' ? (['idempotency-key'] as const) : []),
@@ -144,11 +162,12 @@ const requestHeaderNames = ({ auth, command, method }: RouteContract): RequestHe
 ];
 
 type AnswerHeader = keyof typeof answerHeaders;
-const answerHeaderNames = ({ command }: RouteContract): AnswerHeader[] => [
+const answerHeaderNames = ({ command, query }: RouteContract): AnswerHeader[] => [
   'x-request-id',
   'RateLimit',
   'RateLimit-Policy',
   ...(command ? (['x-position'] as const) : []),
+  ...(query instanceof z.ZodObject && 'asOf' in query.shape ? (['x-as-of'] as const) : []),
 ];
 
 const headersOf = (names: readonly AnswerHeader[]) =>
@@ -175,13 +194,13 @@ const problemResponses = (contract: RouteContract) => {
   );
 };
 
-/** The statuses of refusals that pass by themselves. */
+/** Statuses of temporary refusals. */
 const TEMPORARY = new Set<number>([429, 503]);
 
 /** Returns the codes that any route like this one can answer, by the common rules of the interface. */
 const commonProblems = ({ auth, method, params, command }: RouteContract): ProblemCode[] => [
   'validation_failed',
-  // A body is read also where none is asked for.
+  // A body is read even if the route takes none.
   ...(method !== 'GET' ? (['malformed_json', 'body_too_large', 'content_type_not_json'] as const) : []),
   ...(params ? (['route_not_found'] as const) : []),
   ...(auth === 'app' ? APP_PROBLEMS : []),
@@ -205,7 +224,7 @@ const APP_PROBLEMS: readonly ProblemCode[] = [
   'origin_not_allowed',
 ];
 
-/** Of a route for apps they are about the token that its request may carry. */
+/** On a route for apps, these codes are about the token that the request may carry. */
 const TOKEN_PROBLEMS: readonly ProblemCode[] = [
   'token_missing',
   'token_invalid',

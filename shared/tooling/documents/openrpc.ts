@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { rpcCodes } from '../../schemas/rpc/rpc-messages.ts';
-import { rpcMethods } from '../../schemas/rpc/rpc-methods.ts';
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import { rpcMethods } from '../../../schemas/rpc/rpc-methods.ts';
 
 /** Returns the OpenRPC document of `POST /rpc`. */
 export const openRpcDocument = (): object => ({

@@ -8,18 +8,18 @@ type JsonSchema = Parameters<Override>[0]['jsonSchema'];
 /** The greatest integer of 32 bits. */
 const INT32_MAX = 2 ** 31 - 1;
 
-/** JSON Schema knows base64url as an encoding of content, and not as a format: strict readers refuse unknown formats. */
+/** base64url is an encoding of content in JSON Schema, not a format, and strict readers refuse unknown formats. */
 export const encodingIsNoFormat = ({ jsonSchema }: { jsonSchema: JsonSchema }): void => {
   if (jsonSchema.format === jsonSchema.contentEncoding) delete jsonSchema.format;
 };
 
 /**
- * Writes schemas in the words that every generator of clients knows. Some make a class without members of a choice
- * (`anyOf`), read an integer as 32 bits unless it says otherwise, and refuse members that were added later.
+ * Rewrites schemas in terms that every client generator knows. Some turn a choice (`anyOf`) into a class without
+ * members, read an integer as 32 bits unless it says otherwise, and refuse members that were added later.
  */
 export const plainJsonSchema: Override = ({ zodSchema, jsonSchema, io }) => {
   const { def } = zodSchema._zod;
-  // What a query says is text; the schema of the number that it must be is the second one.
+  // A query parameter is text; the second schema of the pipe is that of the number.
   if (def.type === 'pipe' && io === 'input') {
     const { $schema: _, ...number } = z.toJSONSchema(def.out);
     Object.assign(jsonSchema, number);
@@ -42,8 +42,8 @@ export const plainJsonSchema: Override = ({ zodSchema, jsonSchema, io }) => {
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 /**
- * A nullable schema has two types, and what may be one or a batch says so. Any other choice is any JSON, which its description
- * explains.
+ * Keeps a choice between one item and a batch. A nullable schema gets two types. Any other choice becomes arbitrary
+ * JSON, which its description explains.
  */
 const withoutChoice = (jsonSchema: JsonSchema): void => {
   const { anyOf } = jsonSchema;

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { userEvents } from '../../schemas/events/user-events.ts';
-import type { JsonObject } from '../../schemas/json.ts';
-import { readModel } from '../read-models/read-model.ts';
+import { userEvents } from '../../../schemas/events/account/user-events.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { readModel } from '../../read-models/read-model.ts';
 import { checkedDigests, readModelDigests } from './read-model-digests.ts';
 
 const committed = z
   .record(z.string(), z.string())
-  .parse(JSON.parse(readFileSync(join(import.meta.dirname, 'read-model-digests.json'), 'utf8')));
+  .parse(JSON.parse(readFileSync(join(import.meta.dirname, '../../documents/read-model-digests.json'), 'utf8')));
 
 const model = (document: z.ZodType<JsonObject>, made: () => JsonObject) =>
   readModel({

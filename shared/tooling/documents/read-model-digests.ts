@@ -1,30 +1,30 @@
 import { z } from 'zod';
-import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
-import type { EventMetadata } from '../../schemas/events/event.ts';
-import { eventExamples } from '../../schemas/examples/event-examples.ts';
-import type { JsonObject } from '../../schemas/json.ts';
-import type { StoredEvent } from '../event-store/event-store.ts';
-import { LazyStoredEvent } from '../event-store/stored-event.ts';
-import { sha256 } from '../primitives/ids.ts';
-import { readModels } from '../read-models/catalogue.ts';
-import type { ReadModel } from '../read-models/read-model.ts';
+import { eventCatalogue, type EventType } from '../../../schemas/events/catalogue.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { StoredEvent } from '../../event-store/event-store.ts';
+import { LazyStoredEvent } from '../../event-store/stored-event.ts';
+import { sha256 } from '../../primitives/ids.ts';
+import { readModels } from '../../read-models/catalogue.ts';
+import type { ReadModel } from '../../read-models/read-model.ts';
 
-/** So often each event is folded, so that a fold that depends on what was before shows it. */
+/** How many times each event is folded, so that the digest covers folds that depend on earlier events. */
 const ROUNDS = 2;
 const EVENT_ID = '00000000-0000-4000-8000-000000000000';
 const TIME = Date.parse('2026-01-02T03:04:05.678Z');
 const metadata: EventMetadata = { correlationId: 'request-1', actor: { type: 'system', id: 'digest' } };
 
 /**
- * Returns the digest of each read model, by its name: of the schemas of its documents, and of what its fold makes of the
- * examples of its events. A store that was filled under a name is read under it only while the digest is the same.
+ * Returns the digest of each read model, by name: of the schemas of its documents, and of the result of folding the
+ * examples of its events. A store filled under a name is read under that name only while the digest is the same.
  */
 export const readModelDigests = (models: readonly ReadModel[] = readModels): Record<string, string> =>
   Object.fromEntries(models.map((model) => [model.name, digestOf(model)]));
 
 /**
- * Returns the digests to write. @throws Error if a name stays while its digest changes: stores that were filled under it
- * have other documents
+ * Returns the digests to write.
+ * @throws Error if a digest changes under the same name: stores filled under that name have other documents
  */
 export const checkedDigests = (
   committed: Readonly<Record<string, string>>,

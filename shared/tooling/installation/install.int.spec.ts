@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { inspectInstallation, install, recordInstallation } from './install.mjs';
 
 const folder = temporaryFolder();
@@ -73,7 +73,7 @@ describe('installing', () => {
 });
 
 describe('the packages of this checkout', () => {
-  const checkout = join(import.meta.dirname, '../..');
+  const checkout = join(import.meta.dirname, '../../..');
   const textOf = (file: string): string => readFileSync(join(checkout, file), 'utf8');
 
   it('run no script when npm installs them, and none of them tracks', () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Failure } from './failure.mjs';
+import { Failure } from '../failure.mjs';
 
 /** Written by npm at the end of an installation: the packages that are installed. */
 const INSTALLED = 'node_modules/.package-lock.json';

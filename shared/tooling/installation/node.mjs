@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Failure } from './failure.mjs';
+import { Failure } from '../failure.mjs';
 import { inspectInstallation } from './install.mjs';
 
 export const NODE_MAJOR = 26;
-const checkout = fileURLToPath(new URL('../..', import.meta.url));
+const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 /** Its package.json names a package of Node for each platform. It is installed where no other Node is new enough. */
 export const nodeFolder = join(checkout, '.node');
 const packagedNode = join(nodeFolder, 'node_modules/.bin/node');

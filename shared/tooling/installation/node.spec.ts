@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { findInstalledNode } from './node.mjs';
 
 const folder = temporaryFolder();
-const checkout = join(import.meta.dirname, '../..');
+const checkout = join(import.meta.dirname, '../../..');
 const ofPackages = join(checkout, 'node_modules/node-of-a-spec/node');
 
 /** A program that says that it is a Node of this version. */

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from '@jest/globals';
-import { eventually } from '../testing/eventually.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 
 const folder = temporaryFolder();
 const plant = (...args: string[]) => {
@@ -26,7 +26,7 @@ it('a run over one file reports its mutants and removes its temporary folder', a
 });
 
 it('a run that is interrupted removes its temporary folder', async () => {
-  const { child, exit, left } = plant('services/account/domain');
+  const { child, exit, left } = plant('services/onchain');
   await eventually(() => left().length > 0, 30_000, 'it must create a temporary folder');
   child.kill('SIGINT');
   expect(await exit).toEqual([130, null]);

@@ -5,10 +5,10 @@ import { constants, tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 import { Command } from 'commander';
-import { Failure, runCommand } from './failure.mjs';
+import { Failure, runCommand } from '../failure.mjs';
 import { asText, reportOf } from './mutants-report.mjs';
 import { pureFiles } from './pure-files.mjs';
-import { root } from './ready.mjs';
+import { root } from '../ready.mjs';
 
 const PERCENT_MIN = 85;
 
@@ -39,7 +39,7 @@ const filesBelow = (path) => {
   const wanted = relative(root, resolve(root, path)).replaceAll(sep, '/');
   const files = pureFiles(root).filter((file) => wanted === '' || file === wanted || file.startsWith(`${wanted}/`));
   if (files.length > 0) return files;
-  throw new Failure(`There is no pure file at ${path}: shared/tooling/pure-files.mjs says which files are.`);
+  throw new Failure(`There is no pure file at ${path}: shared/tooling/mutants/pure-files.mjs says which files are.`);
 };
 
 /** @param {readonly string[]} files @param {{ isQuiet: boolean }} options */
@@ -73,7 +73,7 @@ const command = new Command('npm run mutants')
 Examples:
   npm run mutants                                   all of it
   npm run mutants shared/read-models                every fold
-  npm run mutants services/account/domain/user.ts   one file, in seconds
+  npm run mutants services/account/users/domain/user.ts   one file, in seconds
   npm run --silent mutants -- services/relay --json
 `,
   )

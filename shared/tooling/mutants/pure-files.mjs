@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 /** Folders whose files are all pure: domains, and the folds of the read models. */
-const PURE_FOLDERS = /^services\/[^/]+\/domain\/|^shared\/read-models\//;
+const PURE_FOLDERS = /^services\/(.+\/)?domain\/|^shared\/read-models\//;
 /** Files without rules of their own, whose faults only other tests find: wiring, tooling, documents, test helpers. */
 const EXCLUDED =
   /^(services|shared)\/(.+\/)?testing\/|^services\/standalone\/|^services\/[^/]+\/[^/]+$|^shared\/(tooling|documents)\/|^schemas\/(examples|socket)\/|^schemas\/development-file\./;
@@ -61,7 +61,7 @@ export const pureFiles = (root) => {
  * @param {readonly string[]} files the result of `pureFiles`
  */
 export const specsOf = (root, files) => [
-  ...globSync(['services/*/domain/*.spec.ts', 'shared/read-models/*.spec.ts'], { cwd: root }),
+  ...globSync(['services/**/domain/**/*.spec.ts', 'shared/read-models/**/*.spec.ts'], { cwd: root }),
   ...files
     .filter((file) => !PURE_FOLDERS.test(file))
     .map((file) => file.replace(/\.ts$/, '.spec.ts'))

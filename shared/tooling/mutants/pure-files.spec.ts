@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { pureFiles, specsOf } from './pure-files.mjs';
 
 const folder = temporaryFolder();
@@ -20,17 +20,18 @@ it('a file is pure if it is synchronous and imports nothing with side effects, i
   const pure = {
     'schemas/topics.ts': "import { z } from 'zod';\n",
     'services/account/edge/signature.ts': "import type { FastifyRequest } from 'fastify';\n",
-    'shared/chain/address.ts': "import { hash } from 'node:crypto';\nimport {\n  a,\n  b,\n} from './bloom.ts';\n",
+    'shared/chain/identifiers/address.ts':
+      "import { hash } from 'node:crypto';\nimport {\n  a,\n  b,\n} from './bloom.ts';\n",
   };
   const others = {
     'services/account/account.module.ts': rule,
     'services/account/compose-account.ts': rule,
     'schemas/examples/event-examples.ts': rule,
-    'services/account/edge/apps.ts': 'export const find = async () => 1;\n',
+    'services/account/edge/look.ts': 'export const find = async () => 1;\n',
     'services/account/edge/key.ts': "import { readFileSync } from 'node:fs';\n",
     'services/account/edge/guard.ts': "import {\n  Injectable,\n} from '@nestjs/common';\n",
     'services/account/edge/store.ts': "import { Store } from './store.sqlite.ts';\n",
-    'services/account/edge/wallets.ts': "import { find } from './apps.ts';\n",
+    'services/account/edge/wallets.ts': "import { find } from './look.ts';\n",
     'services/account/edge/all-wallets.ts': "import { all } from './wallets.ts';\n",
     'services/account/edge/signature.spec.ts': rule,
     'services/account/testing/builder.ts': rule,
@@ -41,8 +42,9 @@ it('a file is pure if it is synchronous and imports nothing with side effects, i
 
 it('every file of a domain and of the read models is pure', () => {
   const files = {
+    'services/account/users/domain/profile.ts': 'export const profile = async () => 1;\n',
     'services/stream/domain/catch-up.ts': 'export const catchUp = async () => 1;\n',
-    'shared/read-models/users.ts': "import { strict } from 'node:assert';\n",
+    'shared/read-models/account/users.ts': "import { strict } from 'node:assert';\n",
   };
   expect(pureFiles(checkout(files))).toEqual(Object.keys(files));
 });
@@ -51,13 +53,15 @@ it('mutants are found by all specs of pure folders, and elsewhere by the spec of
   const root = checkout({
     'services/stream/domain/cursor.ts': rule,
     'services/stream/domain/cursors-of-all-kinds.spec.ts': rule,
-    'shared/chain/address.ts': rule,
-    'shared/chain/address.spec.ts': rule,
+    'services/stream/domain/room/feed.spec.ts': rule,
+    'shared/chain/identifiers/address.ts': rule,
+    'shared/chain/identifiers/address.spec.ts': rule,
     'shared/chain/bloom.ts': rule,
     'shared/chain/chain-reader.spec.ts': rule,
   });
   expect(specsOf(root, pureFiles(root))).toEqual([
     'services/stream/domain/cursors-of-all-kinds.spec.ts',
-    'shared/chain/address.spec.ts',
+    'services/stream/domain/room/feed.spec.ts',
+    'shared/chain/identifiers/address.spec.ts',
   ]);
 });

@@ -13,8 +13,8 @@ const jobs = (withLong) => [
 const END = '--forceExit';
 
 const COUNTS_LINE = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/;
-/** Lines of jest's closing summary, which are printed again when all jobs have ended. */
-const SUMMARY_LINE = /^(FAIL |Test Suites: |Tests: |Time: )/;
+/** Lines of jest's closing summary and of the failures after it, which are printed again when all jobs have ended. */
+const SUMMARY_LINE = /^(FAIL |FAILED |Test Suites: |Tests: |Time: )/;
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 

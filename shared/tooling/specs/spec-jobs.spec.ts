@@ -61,10 +61,14 @@ describe('the spec jobs', () => {
     expect(ran[0]).toBe('systems begins: end-to-end, long');
   });
 
-  it('fail when one of them fails, and name the failed file once', async () => {
-    const { code, printed } = await run({ others: [['FAIL unit shared/a.spec.ts', '8 passed, 1 failed'], 1] });
+  it('fail when one of them fails, and name the failed file and its tests once more', async () => {
+    const failure = ['FAILED shared/a.spec.ts › adds', 'FAILED   Error: 3'];
+    const { code, printed } = await run({
+      others: [['FAIL unit shared/a.spec.ts', ...failure, '8 passed, 1 failed'], 1],
+    });
     expect(code).toBe(1);
     expect(printed.filter((line) => line === 'FAIL unit shared/a.spec.ts')).toHaveLength(1);
+    expect(printed.filter((line) => line.startsWith('FAILED '))).toEqual(failure);
     expect(printed.at(-1)).toBe('10 passed, 1 failed');
   });
 

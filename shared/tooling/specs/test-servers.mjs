@@ -33,10 +33,19 @@ export const missingServers = (specs, environment) =>
 
 /** The settings of suites for which no server can be started here, and what is printed where they are not set. */
 const suites = {
-  TEST_SERVERS:
-    'No TEST_SERVERS: specs that stop and start a server are skipped. Set TEST_SERVERS to a folder as the README says.',
+  TEST_SERVERS: 'No TEST_SERVERS: specs that stop and start a server are skipped. docs/testing.md says how to set it.',
   ANNALS_COMPOSE: 'The suite on a composition is skipped. npm run test:compose runs it.',
 };
+
+/**
+ * Whether a spec tests more in the run of all specs than in `npm test`: it is long, needs a server, or draws at random.
+ * @param {{ file: string, text: string }} spec
+ */
+export const differsInLongRun = ({ file, text }) =>
+  /\.long\.spec\.ts$|\.simulation\./.test(file) ||
+  [...Object.keys(servers), ...Object.keys(suites), 'FUZZ_REQUESTS', 'casesOf('].some((setting) =>
+    text.includes(setting),
+  );
 
 /**
  * One line for each suite among these specs that is skipped.

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { hexlify, toUtf8Bytes, Wallet } from 'ethers';
-import { appSignatureExample, appSignatureExampleText } from '../../../schemas/examples/app-signature-example.ts';
-import { v1Text } from '../../../schemas/http/app-signature.ts';
-import { appHeaders } from '../../../schemas/http/headers.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { appSignatureExample, appSignatureExampleText } from '../../../../schemas/http/app-signature-example.ts';
+import { v1Text } from '../../../../schemas/http/app-signature.ts';
+import { appHeaders } from '../../../../schemas/http/headers.ts';
+import { problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest } from '../../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const PRODUCTION = {
@@ -19,13 +19,13 @@ const PRODUCTION = {
 const SIGNER = `0x${'1'.repeat(40)}`;
 
 describe('the text that an app signs', () => {
-  it('is shown by an example that can be made anew, in the README and in the description of the header', () => {
+  it('is shown by an example that can be made anew, in docs/signatures.md and in the description of the header', () => {
     const { signingKey, text, bytes, signature } = appSignatureExample;
     expect(v1Text(appSignatureExample)).toBe(text);
     expect(hexlify(toUtf8Bytes(text))).toBe(bytes);
     expect(new Wallet(signingKey).signMessageSync(text)).toBe(signature);
     expect(appHeaders['x-signature'].description).toContain(appSignatureExampleText);
-    expect(readFileSync('README.md', 'utf8')).toContain(appSignatureExampleText);
+    expect(readFileSync('docs/signatures.md', 'utf8')).toContain(appSignatureExampleText);
   });
 
   it('is what a refusal says in development: another signature of just that is accepted', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { codeOf, codeOrStatus, problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const SIGNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -13,16 +13,14 @@ describe('the headers that authenticate an app', () => {
   });
   afterAll(() => account.service.close());
 
-  const codeFor = async (headers: Record<string, string>, path = account.challengePath(SIGNER)) => {
-    const answer = await account.ask(path, { headers });
-    return answer.ok ? 'accepted' : (await problemOfAnswer(answer)).code;
-  };
+  const codeFor = async (headers: Record<string, string>, path = account.challengePath(SIGNER)) =>
+    codeOrStatus(await account.ask(path, { headers }));
 
   it('are accepted from the app that signed them', async () => {
-    expect(await codeFor(account.appHeaders())).toBe('accepted');
+    expect(await codeFor(account.appHeaders())).toBe(200);
     const local = await account.register({ origins: ['http://LOCALHOST:5173/', 'https://Other.example:443'] });
     expect(local.origins).toEqual(['http://localhost:5173', 'https://other.example']);
-    expect(await codeFor(account.appHeaders({ origin: 'http://localhost:5173' }, local))).toBe('accepted');
+    expect(await codeFor(account.appHeaders({ origin: 'http://localhost:5173' }, local))).toBe(200);
   });
 
   it('are all required', async () => {
@@ -57,8 +55,8 @@ describe('the headers that authenticate an app', () => {
   it('need a timestamp that is at most five minutes before or after now', async () => {
     const at = (timestamp: string) => codeFor(account.appHeaders({ 'x-timestamp': timestamp }));
     const now = account.clock.now();
-    expect(await at(String(now - 300_000))).toBe('accepted');
-    expect(await at(String(now + 300_000))).toBe('accepted');
+    expect(await at(String(now - 300_000))).toBe(200);
+    expect(await at(String(now + 300_000))).toBe(200);
     for (const wrong of [
       String(now + 300_001),
       'now',
@@ -110,7 +108,7 @@ describe('the headers that authenticate an app', () => {
     const path = account.challengePath(SIGNER);
     const headers = account.appHeadersV2('GET', path, undefined);
     expect(await codeFor(headers, `${path}&chainId=1`)).toBe('app_signature_invalid');
-    expect(await codeFor(headers)).toBe('accepted');
+    expect(await codeFor(headers)).toBe(200);
     expect(await codeFor(headers)).toBe('request_replayed');
     const { 'x-signature': signature } = headers;
     const recoveryByte = signature.endsWith('1b') ? '00' : '01';
@@ -126,7 +124,7 @@ describe('the headers that authenticate an app', () => {
     account.clock.time += 1;
     const headers = account.appHeadersV2('GET', account.challengePath(SIGNER), undefined);
     const codes = await Promise.all(Array.from({ length: 10 }, () => codeFor(headers)));
-    expect(codes.filter((code) => code === 'accepted')).toHaveLength(1);
+    expect(codes.filter((code) => code === 200)).toHaveLength(1);
     expect(codes.filter((code) => code === 'request_replayed')).toHaveLength(9);
   });
 
@@ -136,7 +134,7 @@ describe('the headers that authenticate an app', () => {
     const post = async (sent: unknown) => {
       account.clock.time += 1;
       const headers = account.appHeadersV2('POST', '/auth/web3', body);
-      return (await problemOfAnswer(await account.ask('/auth/web3', { method: 'POST', headers, body: sent }))).code;
+      return codeOf(account.ask('/auth/web3', { method: 'POST', headers, body: sent }));
     };
     expect(await post({ ...body, signer: signer.toLowerCase() })).toBe('app_signature_invalid');
     expect(await post(body)).toBe('challenge_unknown');
@@ -145,9 +143,7 @@ describe('the headers that authenticate an app', () => {
   it('of scheme v1 are refused for an app that requires v2', async () => {
     const strict = await account.register({ scheme: 'v2' });
     expect(await codeFor(account.appHeaders({}, strict))).toBe('app_signature_invalid');
-    expect(await codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, strict))).toBe(
-      'accepted',
-    );
+    expect(await codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, strict))).toBe(200);
   });
 
   it('are accepted by two signing keys during a rotation, and after the next one not by the oldest', async () => {
@@ -161,7 +157,7 @@ describe('the headers that authenticate an app', () => {
       );
       return [await Promise.all(signed), await Promise.all(whole)];
     };
-    const expected = ['app_signature_invalid', 'accepted', 'accepted'];
+    const expected = ['app_signature_invalid', 200, 200];
     expect(await codes()).toEqual([expected, expected]);
   });
 
@@ -171,11 +167,11 @@ describe('the headers that authenticate an app', () => {
     expect(await codeFor(headers())).toBe('origin_not_allowed');
     await account.apps.change(app.id, { allowOrigin: 'https://new.example' });
     account.clock.time += 1_000;
-    expect(await codeFor(headers())).toBe('accepted');
+    expect(await codeFor(headers())).toBe(200);
   });
 
   it('are accepted from a new app at once', async () => {
     const app = await account.register();
-    expect(await codeFor(account.appHeaders({ origin: ORIGIN }, app))).toBe('accepted');
+    expect(await codeFor(account.appHeaders({ origin: ORIGIN }, app))).toBe(200);
   });
 });

@@ -1,19 +1,19 @@
 import type { FastifyRequest } from 'fastify';
-import type { SignatureScheme } from '../../../schemas/events/app-events.ts';
-import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
-import { v1Text, v2Text, type WholeRequest } from '../../../schemas/http/app-signature.ts';
-import { invalid, outOfWindow, Refusal } from '../../../shared/errors/refusal.ts';
-import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import type { AppCallers } from '../../../shared/edge/app-callers.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
-import { originNotAllowed } from '../../../shared/auth/app-origins.ts';
-import type { AppCaller } from '../../../shared/auth/caller.ts';
-import { requestMetadata } from '../../../shared/edge/request-context.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { Apps } from '../edge/apps.ts';
-import { readSignature } from '../../../shared/keys/read-signature.ts';
-import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
+import type { SignatureScheme } from '../../../../schemas/events/account/app-events.ts';
+import type { SignatureEvent } from '../../../../schemas/events/request-events.ts';
+import { v1Text, v2Text, type WholeRequest } from '../../../../schemas/http/app-signature.ts';
+import { invalid, outOfWindow, Refusal } from '../../../../shared/errors/refusal.ts';
+import { keptForRepeats } from '../../../../shared/event-store/permanent-streams.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import type { AppCallers } from '../../../../shared/edge/app-callers.ts';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import { originNotAllowed } from '../../../../shared/auth/app-origins.ts';
+import type { AppCaller } from '../../../../shared/auth/caller.ts';
+import { requestMetadata } from '../../../../shared/edge/requests/request-context.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import type { Apps } from '../../../../shared/auth/apps.ts';
+import { readSignature } from '../../../../shared/keys/signatures/read-signature.ts';
+import { recoverSigner } from '../../../../shared/keys/signatures/recover-signer.ts';
 
 const WINDOW_MS = 300_000;
 const usedFold = { initial: false, evolve: () => true };
@@ -21,14 +21,11 @@ const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
 
 /** Checks the headers of an app in the order that section 1 of the interface gives: the first fault decides the code. */
 export class SignedAppCallers implements AppCallers {
-  private readonly apps: Apps;
-
   constructor(
     private readonly transactor: Transactor,
+    private readonly apps: Apps,
     private readonly settings: Pick<Settings, 'NODE_ENV'>,
-  ) {
-    this.apps = new Apps(transactor);
-  }
+  ) {}
 
   async authenticate(request: FastifyRequest, by: 'signing key' | 'server key'): Promise<Omit<AppCaller, 'user'>> {
     const { apiKey, origin, timestamp, signature } = readHeaders(request);
@@ -46,7 +43,7 @@ export class SignedAppCallers implements AppCallers {
     return caller;
   }
 
-  /** Outside production, the refusal shows the text that the app must sign. The text has no secret in it. */
+  /** Outside production, the refusal shows the text that the app must sign, which contains no secret. */
   private notSigned(by: string, schemes: readonly SignatureScheme[], parts: WholeRequest): Refusal {
     const expected = schemes.map((scheme) => `${scheme} ${JSON.stringify(texts[scheme](parts))}`).join(', or ');
     const shown = this.settings.NODE_ENV === 'production' ? '' : `; the text to sign (EIP-191) is ${expected}`;
@@ -63,8 +60,8 @@ export class SignedAppCallers implements AppCallers {
   }
 
   /**
-   * The process that appends first has used the signature. The stream is named without the last byte, because
-   * `recoverSigner` accepts the same signature with that byte in two forms.
+   * The process that appends first has used the signature. The stream's name leaves out the last byte, because
+   * `recoverSigner` accepts the same signature with two forms of that byte.
    */
   private async useOnce(signature: string, caller: Omit<AppCaller, 'user'>, request: FastifyRequest): Promise<void> {
     const { appId } = caller;
@@ -75,13 +72,13 @@ export class SignedAppCallers implements AppCallers {
       metadata: { ...requestMetadata(request), actor: { type: 'app', id: appId }, app: appId },
       decide: (isUsed) => (isUsed ? [] : [{ type: 'SignatureUsed', data: { appId } }]),
     });
-    if (!appended) throw new Refusal('request_replayed', 'sign each request anew');
+    if (!appended) throw new Refusal('request_replayed', 'the signature was used before: sign each request by itself');
   }
 }
 
 const texts = { v1: v1Text, v2: v2Text };
 
-/** Returns which of the keys signed, by which of the schemes. */
+/** Returns the key that signed and the scheme, if any of them matches. */
 const signedBy = (
   signers: readonly string[],
   schemes: readonly SignatureScheme[],

@@ -1,81 +1,62 @@
-import { appStream, type AppEvent, type SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { appStream, type AppEvent, type SponsorshipPolicy } from '../../../../schemas/events/account/app-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import {
   allowBot,
   allowOrigin,
   allowRedirect,
-  appFold,
   changePolicy,
-  createServerKey,
   distrustApp,
   revokeApp,
   revokeServerKeys,
-  rotateAppKey,
+  setRpId,
   trustApp,
-  type App,
 } from '../domain/app.ts';
-import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
-import { newSigningKey, signerOf } from '../edge/app-signing-key.ts';
+import { appFold, type App } from '../../../../shared/auth/app.ts';
+import { checkRedirectUri, normaliseOrigin, normaliseRpId, type AddressOptions } from '../domain/app-addresses.ts';
+import { newSigningKey, signerOf } from '../app-signing-key.ts';
 
-/** What an operator changes of an app: `true`, the origin or redirect URI that it may use too, or what it pays for on a chain. */
+/**
+ * An operator's change of an app: allow a further origin, redirect URI or its bot, change its policy on a chain, or one
+ * of the changes below.
+ */
 export type AppChange =
   | { allowOrigin: string }
   | { allowRedirect: string }
   | { allowBot: true }
-  /** Whether its sessions may do everything, or what those of a third party's app may. */
+  | { rpId: string }
+  /** Whether its sessions may do everything, or only what those of a third party's app may. */
   | { trust: boolean }
-  /** `null` removes it. */
+  /** `null` removes the policy. */
   | { chainId: number; policy: SponsorshipPolicy | null }
-  /** Ends the server key of this address; `undefined`: every one. */
+  /** Ends the server key with this address; `undefined`: every server key. */
   | { revokeServerKey: string | undefined }
-  /** It cannot be undone. */
+  /** Cannot be undone. */
   | { revoke: true };
-
-/** What `annals app rotate` and `server-key create` show once: the key is not stored. */
-export interface AppWithNewKey {
-  app: App;
-  newKey: string;
-}
-
-interface ChangeOptions extends AddressOptions {
-  metadata: EventMetadata;
-}
 
 /** Changes an app, for an operator. @throws Refusal validation_failed, app_revoked */
 export const changeApp = async (
   transactor: Transactor,
   appId: string,
   change: AppChange,
-  options: ChangeOptions,
-): Promise<App> => {
-  const decide = decisionOf(change, options);
-  return decideOnApp(transactor, appId, options.metadata, decide);
-};
+  options: AddressOptions & { metadata: EventMetadata },
+): Promise<App> => decideOnApp(transactor, appId, options.metadata, decisionOf(change, options));
 
-/** Gives an app a new signing key. The newest one stays valid beside it. @throws Refusal validation_failed, app_revoked */
-export const rotateKey = (
-  transactor: Transactor,
-  appId: string,
-  { metadata }: Pick<ChangeOptions, 'metadata'>,
-): Promise<AppWithNewKey> => addKey(transactor, appId, metadata, rotateAppKey);
-
-/** Gives an app a new server key. The newest one stays valid beside it. @throws Refusal validation_failed, app_revoked */
-export const addServerKey = (
-  transactor: Transactor,
-  appId: string,
-  { metadata }: Pick<ChangeOptions, 'metadata'>,
-): Promise<AppWithNewKey> => addKey(transactor, appId, metadata, createServerKey);
-
-const addKey = async (
+/**
+ * Gives an app a new signing key or server key. The previous one stays valid beside it.
+ * @param decide `rotateAppKey` or `createServerKey`
+ * @throws Refusal validation_failed, app_revoked
+ */
+export const addKey = async (
   transactor: Transactor,
   appId: string,
   metadata: EventMetadata,
   decide: (app: App | undefined, signer: string) => AppEvent[],
-): Promise<AppWithNewKey> => {
+) => {
   const newKey = newSigningKey(transactor.ids);
   const signer = signerOf(newKey);
   const app = await decideOnApp(transactor, appId, metadata, (before) => decide(before, signer));
+  // Shown once by `annals app rotate` and `server-key create`: the key is not stored.
   return { app, newKey };
 };
 
@@ -89,6 +70,10 @@ const decisionOf = (change: AppChange, options: AddressOptions): Decide => {
   if ('allowRedirect' in change) {
     const redirectUri = checkRedirectUri(change.allowRedirect, options);
     return (app) => allowRedirect(app, redirectUri);
+  }
+  if ('rpId' in change) {
+    const rpId = normaliseRpId(change.rpId);
+    return (app) => setRpId(app, rpId);
   }
   if ('revokeServerKey' in change) {
     const signer = change.revokeServerKey;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { computeAddress } from 'ethers';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { codeOrStatus } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (answer.ok ? 'accepted' : (await problemOfAnswer(answer)).code);
 
 describe('changing an app', () => {
   let account: AccountUnderTest;
@@ -35,6 +35,22 @@ describe('changing an app', () => {
     await expect(account.apps.change(id, { allowRedirect: 'https://new.example/#x' })).rejects.toThrow(
       'validation_failed',
     );
+  });
+
+  it('takes an RP id in any letter case, and nothing that is not a hostname', async () => {
+    const { id } = await account.register();
+    expect(await account.apps.change(id, { rpId: 'App.Example' })).toMatchObject({ rpId: 'app.example' });
+    for (const wrong of [
+      '',
+      'https://app.example',
+      'app.example:443',
+      'app.example/',
+      '*.example',
+      '127.0.0.1',
+      '.example',
+    ]) {
+      await expect(account.apps.change(id, { rpId: wrong })).rejects.toThrow('validation_failed');
+    }
   });
 
   it('is listed', async () => {
@@ -67,22 +83,15 @@ describe('changing an app', () => {
   it('refuses the tokens of its sessions within two seconds, and refreshes nothing, once it is revoked', async () => {
     const app = await account.register();
     const wallet = account.newWallet();
-    const headers = account.appHeaders({}, app);
-    const { message } = await account.challengeFor(wallet.address, headers);
-    const answer = await account.redeem(wallet.address, wallet.signMessageSync(message), headers);
-    const { userId, accessToken, refreshToken } = (await answer.json()) as Record<string, string>;
-    const read = () =>
-      account.ask(`/user/${String(userId)}/profile`, {
-        method: 'POST',
-        body: {},
-        headers: { authorization: `Bearer ${String(accessToken)}` },
-      });
-    expect(await codeOf(await read())).toBe('accepted');
+    const session = await account.logIn(wallet, { by: app });
+    const headers = bearer(session);
+    const read = () => account.ask(`/user/${session.userId}/profile`, { method: 'POST', body: {}, headers });
+    expect(await codeOrStatus(await read())).toBe(200);
     await account.apps.change(app.id, { revoke: true });
     account.clock.time += 1_500;
     const head = await account.foundation.eventStore.head();
-    expect(await codeOf(await read())).toBe('app_revoked');
-    expect(await codeOf(await account.refresh(String(refreshToken)))).toBe('app_revoked');
+    expect(await codeOrStatus(await read())).toBe('app_revoked');
+    expect(await codeOrStatus(await account.refresh(session.refreshToken))).toBe('app_revoked');
     expect(await account.foundation.eventStore.head()).toBe(head);
     expect((await account.refresh((await account.logIn(wallet)).refreshToken)).status).toBe(201);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { refusalBy } from '../../../shared/testing/given.ts';
+import { refusalBy } from '../../../../shared/testing/given.ts';
 import { checkRedirectUri, normaliseOrigin } from './app-addresses.ts';
 
 describe('the origin of an app', () => {

@@ -1,12 +1,15 @@
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { isLoopback } from '../../../shared/primitives/loopback.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { isLoopback } from '../../../../shared/primitives/loopback.ts';
 
 export interface AddressOptions {
-  /** Whether `http` is allowed on a loopback address, where nobody can listen in between but who has that machine. */
+  /** Whether `http` is allowed on a loopback address, where nobody outside of the machine can listen in. */
   allowLocalHttp: boolean;
 }
 
-/** Lower case and punycode, as browsers send it, or IPv6. Other characters stand in no URI, so no sign-in message can name them. */
+/**
+ * Lower case and punycode, as browsers send it, or IPv6. A URI cannot contain other characters, so no sign-in message
+ * can name them.
+ */
 const HOST = /^(?:[0-9a-z._-]+|\[[0-9a-f:]+\])$/;
 
 /** Returns an origin as browsers send it: scheme, host and port. @throws Refusal validation_failed */
@@ -23,6 +26,14 @@ export const normaliseOrigin = (text: string, options: AddressOptions): string =
 export const checkRedirectUri = (text: string, options: AddressOptions): string => {
   if (readUrl(text, 'redirectUri', options).hash !== '') throw refusalOf('redirectUri', text, 'has a fragment');
   return text;
+};
+
+/** Returns a hostname as browsers have it. @throws Refusal validation_failed */
+export const normaliseRpId = (text: string): string => {
+  const hostname = URL.parse(`https://${text}`)?.hostname ?? '';
+  const isHostname = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/.test(hostname) && !/\.\d+$/.test(hostname);
+  if (!isHostname || hostname !== text.toLowerCase()) throw refusalOf('rpId', text, 'is not a hostname');
+  return hostname;
 };
 
 const readUrl = (text: string, member: string, { allowLocalHttp }: AddressOptions): URL => {

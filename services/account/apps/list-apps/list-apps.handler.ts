@@ -1,10 +1,10 @@
-import { appEvents, appStream } from '../../../schemas/events/app-events.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { readEvery } from '../../../shared/event-store/read-every.ts';
-import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
-import { appsModel } from '../../../shared/read-models/apps.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { appFold, type App } from '../domain/app.ts';
+import { appEvents, appStream } from '../../../../schemas/events/account/app-events.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import { readEvery } from '../../../../shared/event-store/read-every.ts';
+import { foldEvents } from '../../../../shared/event-store/transactions/folded-streams.ts';
+import { appsModel } from '../../../../shared/read-models/account/apps.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { appFold, type App } from '../../../../shared/auth/app.ts';
 
 const READ_AT_ONCE = 1_000;
 
@@ -14,8 +14,8 @@ export interface StoresOfApps {
 }
 
 /**
- * Every app, in the order of registration. The read model says which there are, and the event store what is newer than that:
- * without a running projector too, and without reading all events where one runs.
+ * Lists every app, in the order of registration: from the read model, and from newer events in the event store. So it
+ * works without a running projector, and need not read all events beside one.
  */
 export const listApps = async ({ eventStore, readStore }: StoresOfApps): Promise<App[]> => {
   const after = await readStore.position(appsModel.name);

@@ -1,10 +1,11 @@
-import { appStream, type SignatureScheme } from '../../../schemas/events/app-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { apiKeyFrom, appFold, appIdOf, registerApp } from '../domain/app.ts';
+import { appStream, type SignatureScheme } from '../../../../schemas/events/account/app-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { apiKeyFrom, registerApp } from '../domain/app.ts';
+import { appFold, appIdOf } from '../../../../shared/auth/app.ts';
 import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
-import { newSigningKey, signerOf } from '../edge/app-signing-key.ts';
+import { newSigningKey, signerOf } from '../app-signing-key.ts';
 
 const NAME_CHARACTERS_MAX = 50;
 
@@ -13,11 +14,11 @@ export interface AppToRegister {
   origins: string[];
   redirectUris: string[];
   scheme: SignatureScheme;
-  /** Whether it is somebody else's: its sessions may do less. */
+  /** Whether it belongs to a third party: its sessions may do less. */
   isThirdParty?: boolean;
 }
 
-/** What `annals app create` shows once: the signing key is not stored. */
+/** Shown once by `annals app create`: the signing key is not stored. */
 export interface RegisteredApp extends AppToRegister {
   id: string;
   apiKey: string;

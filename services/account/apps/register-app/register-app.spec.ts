@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { computeAddress } from 'ethers';
-import { appsModel } from '../../../shared/read-models/apps.ts';
-import { projectInto } from '../../../shared/testing/project.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { someMetadata } from '../../../shared/testing/event-builder.ts';
-import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
+import { appsModel } from '../../../../shared/read-models/account/apps.ts';
+import { projectInto } from '../../../../shared/testing/project.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { someMetadata } from '../../../../shared/testing/event-builder.ts';
+import { testFoundation, type TestFoundation } from '../../../../shared/testing/test-foundation.ts';
 import { listApps } from '../list-apps/list-apps.handler.ts';
 import { createApp, type AppToRegister } from './register-app.handler.ts';
 

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { exportedItem, historyPage } from '../../../schemas/http/history.ts';
-import { NO_STREAM } from '../../../shared/event-store/event-store.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
-import { historyModel } from '../../../shared/read-models/history.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { projectStored } from '../../../shared/testing/project.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import type { Session } from '../../../../schemas/http/account/account-routes.ts';
+import { exportedItem, historyPage } from '../../../../schemas/http/account/history.ts';
+import { NO_STREAM } from '../../../../shared/event-store/event-store.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
+import { historyModel } from '../../../../shared/read-models/account/history.ts';
+import { transactionsModel } from '../../../../shared/read-models/onchain/transactions.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { projectStored } from '../../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('the history of a user', () => {
   let account: AccountUnderTest;
@@ -24,10 +24,7 @@ describe('the history of a user', () => {
   });
   afterEach(() => account.service.close());
 
-  const ask = (path: string) =>
-    account.ask(`/user/${session.userId}/history${path}`, {
-      headers: { authorization: `Bearer ${session.accessToken}` },
-    });
+  const ask = (path: string) => account.ask(`/user/${session.userId}/history${path}`, { headers: bearer(session) });
   const itemsOf = async (answer: Response) => historyPage.parse(await answer.json()).items;
   const submitted = async (transactionId: string) => {
     const data = { ...eventExamples.TxSubmitted, userId: session.userId, transactionId };
@@ -54,7 +51,7 @@ describe('the history of a user', () => {
     ]);
     const [registered] = items;
     const then = await account.ask(`/user/${session.userId}?asOf=${registered?.position ?? ''}`, {
-      headers: { authorization: `Bearer ${session.accessToken}` },
+      headers: bearer(session),
     });
     expect(await then.json()).toMatchObject({ id: session.userId, identities: [] });
   });
@@ -80,9 +77,8 @@ describe('the history of a user', () => {
   it('ends when nobody waits for it, and others go on', async () => {
     await projectStored(account.foundation);
     const gone = new AbortController();
-    const headers = { authorization: `Bearer ${session.accessToken}` };
     const url = `${account.service.url}/user/${session.userId}/history/export`;
-    const answers = Array.from({ length: 20 }, () => fetch(url, { headers, signal: gone.signal }));
+    const answers = Array.from({ length: 20 }, () => fetch(url, { headers: bearer(session), signal: gone.signal }));
     gone.abort();
     for (const answer of await Promise.allSettled(answers)) expect(answer.status).toBe('rejected');
     expect((await ask('/export')).status).toBe(200);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
 import { SiweMessage } from 'siwe';
 import { createSiweMessage, parseSiweMessage, type SiweMessage as ViemMessage } from 'viem/siwe';
-import { normaliseOrigin } from './app-addresses.ts';
+import { normaliseOrigin } from '../../apps/domain/app-addresses.ts';
 import { challengeMessage } from './challenge-message.ts';
 
 const challenge = {

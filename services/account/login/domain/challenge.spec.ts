@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ChallengeEvent } from '../../../schemas/events/challenge-events.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
+import type { ChallengeEvent } from '../../../../schemas/events/account/challenge-events.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../../shared/testing/given.ts';
 import { challengeFold, challengeStream, issueChallenge, redeemChallenge, signable } from './challenge.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
@@ -33,15 +33,17 @@ const redeem = (nonce: string, nowMs = NOON, sessionId = 'ses_1') => ({
 
 describe('a challenge', () => {
   it('is valid for five minutes', () => {
-    given(challengeFold, [])
-      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'a' }))
-      .then([issued('a')[0]]);
+    given(challengeFold, []).decides(
+      (state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'a' }),
+      [issued('a')[0]],
+    );
   });
 
   it('is issued although another one is open', () => {
-    given(challengeFold, [issued('a')])
-      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'b' }))
-      .then([issued('b')[0]]);
+    given(challengeFold, [issued('a')]).decides(
+      (state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'b' }),
+      [issued('b')[0]],
+    );
   });
 
   it('is in the same stream as the others of its signer and app, in whatever case the address is written', () => {
@@ -52,26 +54,22 @@ describe('a challenge', () => {
   });
 
   it('can be redeemed while it is open', () => {
-    given(challengeFold, [issued('a')])
-      .when(redeem('a').decide)
-      .then([redeemed('a')[0]]);
-    given(challengeFold, [issued('a')])
-      .when(redeem('a', NOON + 5 * MINUTE - 1).decide)
-      .then([redeemed('a')[0]]);
+    given(challengeFold, [issued('a')]).decides(redeem('a').decide, [redeemed('a')[0]]);
+    given(challengeFold, [issued('a')]).decides(redeem('a', NOON + 5 * MINUTE - 1).decide, [redeemed('a')[0]]);
   });
 
   it('cannot be redeemed after five minutes', () => {
-    given(challengeFold, [issued('a')])
-      .when(redeem('a', NOON + 5 * MINUTE).decide)
-      .refused('challenge_unknown', /ask for a challenge/);
+    given(challengeFold, [issued('a')]).refuses(
+      redeem('a', NOON + 5 * MINUTE).decide,
+      'challenge_unknown',
+      /ask for a challenge/,
+    );
   });
 
   it('that does not exist is refused as wallet_signature_invalid if another is open, else as challenge_unknown', () => {
-    const { when } = given(challengeFold, [issued('a'), issued('b'), redeemed('a')]);
-    when(redeem('c').decide).refused('wallet_signature_invalid', /fits no open challenge/);
-    given(challengeFold, [issued('a'), redeemed('a')])
-      .when(redeem('c').decide)
-      .refused('challenge_unknown');
+    const { refuses } = given(challengeFold, [issued('a'), issued('b'), redeemed('a')]);
+    refuses(redeem('c').decide, 'wallet_signature_invalid', /fits no open challenge/);
+    given(challengeFold, [issued('a'), redeemed('a')]).refuses(redeem('c').decide, 'challenge_unknown');
   });
 
   it('is dropped from the state if it has expired when a newer one is issued', () => {
@@ -91,32 +89,29 @@ describe('a challenge', () => {
   });
 
   it('keeps the session for which it was redeemed first', () => {
-    const { state, when } = given(challengeFold, [issued('a'), redeemed('a', 'ses_1')]);
-    when(redeem('a', NOON, 'ses_2').decide).then([]);
+    const { state, decides } = given(challengeFold, [issued('a'), redeemed('a', 'ses_1')]);
+    decides(redeem('a', NOON, 'ses_2').decide, []);
     expect(state[0]?.redemption?.sessionId).toBe('ses_1');
   });
 
   it('is closed when ten newer ones are open', () => {
-    const { when } = given(challengeFold, elevenIssued);
-    when(redeem('nonce0').decide).refused('wallet_signature_invalid');
-    when(redeem('nonce1').decide).then([redeemed('nonce1')[0]]);
+    const { decides, refuses } = given(challengeFold, elevenIssued);
+    refuses(redeem('nonce0').decide, 'wallet_signature_invalid');
+    decides(redeem('nonce1').decide, [redeemed('nonce1')[0]]);
   });
 
   it('is not closed by ten newer ones if one of those is redeemed', () => {
     const history = [...elevenIssued.slice(0, 10), redeemed('nonce5'), ...elevenIssued.slice(10)];
-    given(challengeFold, history)
-      .when(redeem('nonce0').decide)
-      .then([redeemed('nonce0')[0]]);
+    given(challengeFold, history).decides(redeem('nonce0').decide, [redeemed('nonce0')[0]]);
   });
 
   it('is not closed by ten of other clients', () => {
     const theirs = Array.from({ length: 10 }, (_, at) => issued(`their${String(at)}`, NOON + at, 'theirs'));
-    given(challengeFold, [issued('a'), ...theirs])
-      .when(redeem('a').decide)
-      .then([redeemed('a')[0]]);
-    given(challengeFold, [issued('a'), ...theirs, issued('their10', NOON + 10, 'theirs')])
-      .when(redeem('their0').decide)
-      .refused('wallet_signature_invalid');
+    given(challengeFold, [issued('a'), ...theirs]).decides(redeem('a').decide, [redeemed('a')[0]]);
+    given(challengeFold, [issued('a'), ...theirs, issued('their10', NOON + 10, 'theirs')]).refuses(
+      redeem('their0').decide,
+      'wallet_signature_invalid',
+    );
   });
 
   describe('of which a hundred are open', () => {
@@ -134,33 +129,33 @@ describe('a challenge', () => {
     const fifty = ofClients(5, 10);
 
     it('is refused to nobody for what ten addresses ask for, however often', () => {
-      const { when, state } = given(challengeFold, ofClients(10, 30));
+      const { decides, state } = given(challengeFold, ofClients(10, 30));
       expect(state.length).toBeLessThanOrEqual(60);
-      when(issue('mine').decide).then([issue('mine').event]);
+      decides(issue('mine').decide, [issue('mine').event]);
     });
 
     it('replaces the only one of its client once fifty are open, and closes none of another', () => {
-      const { when, state } = given(challengeFold, [...fifty, issued('a', NOON + 99), issued('b', NOON + 100)]);
+      const { decides, state } = given(challengeFold, [...fifty, issued('a', NOON + 99), issued('b', NOON + 100)]);
       expect(openOf(state, 'mine')).toEqual(['b']);
       expect(state).toHaveLength(51);
-      when(redeem('n0').decide).then([redeemed('n0')[0]]);
+      decides(redeem('n0').decide, [redeemed('n0')[0]]);
     });
 
     it('is refused to a client whose network has one, once fifty are open, and to no other network', () => {
-      const { when, state } = given(challengeFold, ofClients(5, 10, '/48'));
-      when(issue('mine', { network: '/48' }).decide).refused('rate_limited', /50 open/);
+      const { decides, refuses, state } = given(challengeFold, ofClients(5, 10, '/48'));
+      refuses(issue('mine', { network: '/48' }).decide, 'rate_limited', /50 open/);
       expect(refusalBy(() => issue('mine', { network: '/48' }).decide(state)).retryAfter).toBe(299);
-      when(issue('client0', { network: '/48' }).decide).then([issue('client0', { network: '/48' }).event]);
-      when(issue('mine').decide).then([issue('mine').event]);
+      decides(issue('client0', { network: '/48' }).decide, [issue('client0', { network: '/48' }).event]);
+      decides(issue('mine').decide, [issue('mine').event]);
     });
 
     it('is refused to a client that has none, until one of those that are open ends', () => {
       const single = Array.from({ length: 50 }, (_, at) => issued(`s${String(at)}`, NOON + 50 + at, `s${String(at)}`));
-      const { when, state } = given(challengeFold, [...fifty, ...single]);
-      when(issue('mine').decide).refused('rate_limited', /100 open/);
+      const { decides, refuses, state } = given(challengeFold, [...fifty, ...single]);
+      refuses(issue('mine').decide, 'rate_limited', /100 open/);
       expect(refusalBy(() => issue('mine').decide(state)).retryAfter).toBe(299);
       const later = { at: NOON + 5 * MINUTE };
-      when(issue('mine', later).decide).then([issue('mine', later).event]);
+      decides(issue('mine', later).decide, [issue('mine', later).event]);
       const after = given(challengeFold, [...fifty, ...single, issued('new', NOON + 1_000, 's3')]).state;
       expect(openOf(after, 's3')).toEqual(['new']);
       expect(after).toHaveLength(100);
@@ -189,17 +184,16 @@ describe('a challenge', () => {
     const later = Array.from({ length: 100 }, (_, at) =>
       issued(`n${String(at)}`, NOON + 60 * MINUTE, `c${String(at)}`),
     );
-    const { when } = given(challengeFold, later);
-    when(redeem('n0').decide).refused('challenge_unknown');
-    when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'a' })).then([
-      issued('a')[0],
-    ]);
+    const { decides, refuses } = given(challengeFold, later);
+    refuses(redeem('n0').decide, 'challenge_unknown');
+    decides(
+      (state) => issueChallenge(state, NOON, { ...request, client: 'mine', network: 'mine', nonce: 'a' }),
+      [issued('a')[0]],
+    );
   });
 
   it('is folded correctly when older events of the stream were deleted', () => {
-    given(challengeFold, [redeemed('forgotten'), issued('a')])
-      .when(redeem('a').decide)
-      .then([redeemed('a')[0]]);
+    given(challengeFold, [redeemed('forgotten'), issued('a')]).decides(redeem('a').decide, [redeemed('a')[0]]);
   });
 
   it('is neither issued nor redeemed twice, whatever the history', () => {

@@ -1,7 +1,7 @@
-import type { ChallengeEvent } from '../../../schemas/events/challenge-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
+import type { ChallengeEvent } from '../../../../schemas/events/account/challenge-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
 
 const LIFE_MS = 5 * 60_000;
 /** Of one client address: it closes its own oldest one by another. */
@@ -99,14 +99,16 @@ export const issueChallenge = (
   return [{ type: 'ChallengeIssued', data }];
 };
 
-/** Redeems a challenge once: one that is already redeemed keeps its session. */
+/** Redeems a challenge once. A redeemed one keeps its session, and only the same kind of signature, by key or contract, fits it. */
 export const redeemChallenge = (
   challenges: Challenges,
   nowMs: number,
   redemption: Extract<ChallengeEvent, { type: 'ChallengeRedeemed' }>['data'],
 ): ChallengeEvent[] => {
   const challenge = challenges.find((one) => one.nonce === redemption.nonce && isLive(one, nowMs));
-  if (!challenge) throw noMatchingChallenge(challenges, nowMs);
+  if (!challenge || (challenge.redemption && challenge.redemption.by !== redemption.by)) {
+    throw noMatchingChallenge(challenges, nowMs);
+  }
   return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: redemption }] : [];
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { StateEvent } from '../../../schemas/events/state-events.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import type { StateEvent } from '../../../../schemas/events/account/state-events.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { expectNothingTheSecondTime, given } from '../../../../shared/testing/given.ts';
 import {
   denyLogin,
   endExchange,
@@ -25,7 +25,7 @@ const start = {
   sealedSecrets: 'sealed',
 };
 const linkTo = { userId: 'usr_1', sessionId: 'ses_1' };
-const returning: Returning = { method: 'oauth-a', appId: 'app_1', origin: 'https://app.example', sessionId: undefined };
+const returning: Returning = { method: 'oauth-a', appId: 'app_1', origin: 'https://app.example', user: undefined };
 const atBot: Returning = { ...returning, method: 'messenger' };
 const proof = { codeHash: 'c1', identityId: 'i1', sealedLabel: 'sealed' };
 
@@ -53,9 +53,7 @@ const receive =
 describe('a login that goes through another site', () => {
   it('has a stream that does not name its state, and is valid for ten minutes', () => {
     expect(loginStateStream('abc')).toMatch(/^state-[0-9a-f]{64}$/);
-    given(loginStateFold, [])
-      .when((state) => startLogin(state, NOON, start))
-      .then([started()[0]]);
+    given(loginStateFold, []).decides((state) => startLogin(state, NOON, start), [started()[0]]);
     expectNothingTheSecondTime(loginStateFold, undefined, (state) => startLogin(state, NOON, start), NOON);
   });
 
@@ -63,40 +61,34 @@ describe('a login that goes through another site', () => {
     ['another app', { appId: 'app_2' }],
     ['another origin', { origin: 'https://two.example' }],
     ['another provider', { method: 'oauth-b' }],
-    ['somebody who is signed in', { sessionId: 'ses_1' }],
+    ['somebody who is signed in', { user: linkTo }],
   ])('is not completed, and not ended, by %s', (_, other) => {
     const open = given(loginStateFold, [started()]);
-    open.when(receive({ ...returning, ...other })).refused('state_unknown');
-    open.when((state) => denyLogin(state, NOON, { ...returning, ...other })).then([]);
+    open.refuses(receive({ ...returning, ...other }), 'state_unknown');
+    open.decides((state) => denyLogin(state, NOON, { ...returning, ...other }), []);
   });
 
   it('that links is completed by the session that started it alone', () => {
     const open = given(loginStateFold, [started({ linkTo })]);
-    open.when(receive()).refused('state_unknown');
-    open.when(receive({ ...returning, sessionId: 'ses_2' })).refused('state_unknown');
-    open.when(receive({ ...returning, sessionId: 'ses_1' })).then([received()[0]]);
+    open.refuses(receive(), 'state_unknown');
+    open.refuses(receive({ ...returning, user: { ...linkTo, sessionId: 'ses_2' } }), 'state_unknown');
+    open.decides(receive({ ...returning, user: linkTo }), [received()[0]]);
   });
 
   it('is over at its time, or when it was refused, and does not exist before it starts', () => {
-    given(loginStateFold, [started()])
-      .when(receive(returning, NOON + 10 * MINUTE))
-      .refused('state_unknown');
-    given(loginStateFold, [started()])
-      .when(receive(returning, NOON + 10 * MINUTE - 1))
-      .then([received()[0]]);
-    given(loginStateFold, [started(), refused]).when(receive()).refused('state_unknown');
-    given(loginStateFold, [started(), refused])
-      .when((state) => startLogin(state, NOON, start))
-      .then([]);
-    given(loginStateFold, []).when(receive()).refused('state_unknown');
-    given(loginStateFold, [received()]).when(receive()).refused('state_unknown');
+    given(loginStateFold, [started()]).refuses(receive(returning, NOON + 10 * MINUTE), 'state_unknown');
+    given(loginStateFold, [started()]).decides(receive(returning, NOON + 10 * MINUTE - 1), [received()[0]]);
+    given(loginStateFold, [started(), refused]).refuses(receive(), 'state_unknown');
+    given(loginStateFold, [started(), refused]).decides((state) => startLogin(state, NOON, start), []);
+    given(loginStateFold, []).refuses(receive(), 'state_unknown');
+    given(loginStateFold, [received()]).refuses(receive(), 'state_unknown');
   });
 
   it('has its code exchanged by one request; by another after six seconds, or when the provider was away', () => {
     const busy = given(loginStateFold, [started(), received()]);
-    busy.when(receive(returning, NOON + 6 * SECOND - 1)).refused('state_unknown');
-    busy.when(receive(returning, NOON + 6 * SECOND)).then([received()[0]]);
-    given(loginStateFold, [started(), received(), returned]).when(receive()).then([received()[0]]);
+    busy.refuses(receive(returning, NOON + 6 * SECOND - 1), 'state_unknown');
+    busy.decides(receive(returning, NOON + 6 * SECOND), [received()[0]]);
+    given(loginStateFold, [started(), received(), returned]).decides(receive(), [received()[0]]);
   });
 
   it('takes the first of two codes that were stored at once', () => {
@@ -109,33 +101,25 @@ describe('a login that goes through another site', () => {
 
   it('is redeemed by the exchange that is under way, and by none that it was taken from', () => {
     const busy = given(loginStateFold, [started(), received(), received(NOON + 6 * SECOND)]);
-    busy.when((state) => endExchange(state, 'event-1', redeemed[0])).then([]);
-    busy.when((state) => endExchange(state, 'event-2', redeemed[0])).then([redeemed[0]]);
-    given(loginStateFold, [])
-      .when((state) => endExchange(state, 'event-1', redeemed[0]))
-      .then([]);
+    busy.decides((state) => endExchange(state, 'event-1', redeemed[0]), []);
+    busy.decides((state) => endExchange(state, 'event-2', redeemed[0]), [redeemed[0]]);
+    given(loginStateFold, []).decides((state) => endExchange(state, 'event-1', redeemed[0]), []);
   });
 
   it('that is redeemed keeps its session, for the same code alone', () => {
     const after = given(loginStateFold, [started(), received(), redeemed, [redeemedAs('ses_3'), NOON]]);
     expect(after.state?.redemption).toMatchObject({ sessionId: 'ses_2', eventId: 'event-2' });
-    after.when(receive()).then([]);
-    after.when(receive(returning, NOON, 'c2')).refused('state_unknown');
-    after.when((state) => denyLogin(state, NOON, returning)).then([]);
-    after.when((state) => endExchange(state, 'event-1', redeemedAs('ses_4'))).then([]);
+    after.decides(receive(), []);
+    after.refuses(receive(returning, NOON, 'c2'), 'state_unknown');
+    after.decides((state) => denyLogin(state, NOON, returning), []);
+    after.decides((state) => endExchange(state, 'event-1', redeemedAs('ses_4')), []);
   });
 
   it('is ended by who started it, but not while a code is exchanged', () => {
     const denied = { type: 'LoginRefused', data: { code: 'oauth_denied' } } as const;
-    given(loginStateFold, [started()])
-      .when((state) => denyLogin(state, NOON, returning))
-      .then([denied]);
-    given(loginStateFold, [started(), received()])
-      .when((state) => denyLogin(state, NOON, returning))
-      .then([]);
-    given(loginStateFold, [])
-      .when((state) => denyLogin(state, NOON, returning))
-      .then([]);
+    given(loginStateFold, [started()]).decides((state) => denyLogin(state, NOON, returning), [denied]);
+    given(loginStateFold, [started(), received()]).decides((state) => denyLogin(state, NOON, returning), []);
+    given(loginStateFold, []).decides((state) => denyLogin(state, NOON, returning), []);
   });
 });
 
@@ -147,10 +131,10 @@ describe('a login that goes through the bot', () => {
       redeemIssuedCode(state, NOON, by, { codeHash, sessionId: 'ses_2' });
 
   it('gives its code to the first who opens the bot with its state, again too, and to nobody else', () => {
-    given(loginStateFold, [startedAtBot]).when(issue).then([issued[0]]);
+    given(loginStateFold, [startedAtBot]).decides(issue, [issued[0]]);
     const after = given(loginStateFold, [startedAtBot, issued]);
-    after.when(issue).then([]);
-    after.when((state) => issueCode(state, NOON, { ...proof, codeHash: 'c2' })).refused('state_unknown');
+    after.decides(issue, []);
+    after.refuses((state) => issueCode(state, NOON, { ...proof, codeHash: 'c2' }), 'state_unknown');
     const twice = given(loginStateFold, [
       startedAtBot,
       issued,
@@ -160,21 +144,22 @@ describe('a login that goes through the bot', () => {
   });
 
   it('gives none for a state of a provider, that is over, used or not known', () => {
-    given(loginStateFold, [started()]).when(issue).refused('state_unknown');
-    given(loginStateFold, []).when(issue).refused('state_unknown');
-    given(loginStateFold, [startedAtBot, issued, redeemed]).when(issue).refused('state_unknown');
-    given(loginStateFold, [startedAtBot])
-      .when((state) => issueCode(state, NOON + 10 * MINUTE, proof))
-      .refused('state_unknown');
+    given(loginStateFold, [started()]).refuses(issue, 'state_unknown');
+    given(loginStateFold, []).refuses(issue, 'state_unknown');
+    given(loginStateFold, [startedAtBot, issued, redeemed]).refuses(issue, 'state_unknown');
+    given(loginStateFold, [startedAtBot]).refuses(
+      (state) => issueCode(state, NOON + 10 * MINUTE, proof),
+      'state_unknown',
+    );
   });
 
   it('is redeemed once, with the code that was issued, by who started it', () => {
     const open = given(loginStateFold, [startedAtBot, issued]);
-    open.when(redeem()).then([redeemed[0]]);
-    open.when(redeem(atBot, 'c2')).refused('state_unknown');
-    open.when(redeem({ ...atBot, appId: 'app_2' })).refused('state_unknown');
-    open.when(redeem({ ...atBot, sessionId: 'ses_1' })).refused('state_unknown');
-    given(loginStateFold, [startedAtBot]).when(redeem()).refused('state_unknown');
-    given(loginStateFold, [startedAtBot, issued, redeemed]).when(redeem()).then([]);
+    open.decides(redeem(), [redeemed[0]]);
+    open.refuses(redeem(atBot, 'c2'), 'state_unknown');
+    open.refuses(redeem({ ...atBot, appId: 'app_2' }), 'state_unknown');
+    open.refuses(redeem({ ...atBot, user: linkTo }), 'state_unknown');
+    given(loginStateFold, [startedAtBot]).refuses(redeem(), 'state_unknown');
+    given(loginStateFold, [startedAtBot, issued, redeemed]).decides(redeem(), []);
   });
 });

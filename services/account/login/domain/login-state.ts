@@ -1,9 +1,9 @@
-import type { StateEvent } from '../../../schemas/events/state-events.ts';
-import type { LoginMethod } from '../../../schemas/values.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Retention } from '../../../shared/event-store/event-store.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
+import type { StateEvent } from '../../../../schemas/events/account/state-events.ts';
+import type { LoginMethod } from '../../../../schemas/values.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Retention } from '../../../../shared/event-store/event-store.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
 
 const LIFE_MS = 10 * 60_000;
 /** Longer than a request waits for a provider: without an outcome for so long, its process is assumed to have crashed. */
@@ -63,7 +63,8 @@ export const startLogin = (
   state: State,
   nowMs: number,
   start: Omit<EventData<'LoginStarted'>, 'expiresAt'>,
-): StateEvent[] => (state ? [] : [{ type: 'LoginStarted', data: { ...start, expiresAt: toIso(nowMs + LIFE_MS) } }]);
+  lifeMs = LIFE_MS,
+): StateEvent[] => (state ? [] : [{ type: 'LoginStarted', data: { ...start, expiresAt: toIso(nowMs + lifeMs) } }]);
 
 /** Who sends the state back. */
 export interface Returning {
@@ -71,7 +72,7 @@ export interface Returning {
   appId: string;
   origin: string;
   /** Of the bearer token, if there is one. */
-  sessionId: string | undefined;
+  user: { userId: string; sessionId: string } | undefined;
 }
 
 /**
@@ -82,11 +83,11 @@ const isTheirs = (state: State, nowMs: number, returning: Returning): state is L
   if (!state || Date.parse(state.expiresAt) <= nowMs || state.isRefused) return false;
   const { method, appId, origin, linkTo } = state;
   const isSame = method === returning.method && appId === returning.appId && origin === returning.origin;
-  return isSame && linkTo?.sessionId === returning.sessionId;
+  return isSame && linkTo?.sessionId === returning.user?.sessionId;
 };
 
-/** @throws Refusal state_unknown */
-const stateOf = (state: State, nowMs: number, returning: Returning): LoginState => {
+/** Returns a state to whoever may complete it. @throws Refusal state_unknown */
+export const stateOf = (state: State, nowMs: number, returning: Returning): LoginState => {
   if (!isTheirs(state, nowMs, returning)) throw stateUnknown();
   return state;
 };
@@ -125,6 +126,18 @@ export const redeemIssuedCode = (
   return redemption ? [] : [{ type: 'LoginRedeemed', data: { ...issued, sessionId } }];
 };
 
+/** Redeems a state with what its own page brings, once: the same again changes nothing. */
+export const redeemProof = (
+  state: State,
+  nowMs: number,
+  returning: Returning,
+  proof: EventData<'LoginRedeemed'>,
+): StateEvent[] => {
+  const { redemption } = stateOf(state, nowMs, returning);
+  if (redemption && redemption.codeHash !== proof.codeHash) throw stateUnknown();
+  return redemption ? [] : [{ type: 'LoginRedeemed', data: proof }];
+};
+
 /** The person refused at the provider. It ends a login that is theirs and open, and nothing else. */
 export const denyLogin = (state: State, nowMs: number, returning: Returning): StateEvent[] => {
   if (!isTheirs(state, nowMs, returning) || state.redemption || isBusy(state, nowMs)) return [];
@@ -134,5 +147,5 @@ export const denyLogin = (state: State, nowMs: number, returning: Returning): St
 export const stateUnknown = (): Refusal =>
   new Refusal(
     'state_unknown',
-    'start the login again; a state can be used once, for 10 minutes, by whoever started it',
+    'start the login again; a state can be used once, for some minutes, by whoever started it',
   );

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { OtpEvent } from '../../../schemas/events/otp-events.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
+import type { OtpEvent } from '../../../../schemas/events/account/otp-events.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../../shared/testing/given.ts';
 import { readAddress, writeAddress } from './email-address.ts';
 import {
   deliveryOf,
@@ -24,12 +24,13 @@ const DAY = 86_400_000;
 const perMinute: RequestLimit = { name: 'otpRequest', points: 1, seconds: 60 };
 const perDay: RequestLimit = { name: 'otpRequestDay', points: 10, seconds: 86_400 };
 const limits = [perMinute, perDay];
+const all: RequestLimit = { name: 'otpRequestAll', points: 50, seconds: 86_400 };
 
 type Timed = [OtpEvent, number];
 const issued = (
   otpId: string,
   at = NOON,
-  changes: Partial<{ appId: string; capitals: number[]; isKnown: boolean; verifiedApps: string[] }> = {},
+  changes: Partial<{ appId: string; capitals: number[]; isKnown: boolean; verifiedApps: string[]; isSent: false }> = {},
 ): Timed => {
   const password = {
     otpId,
@@ -55,7 +56,7 @@ const notSent = (otpId: string, at = NOON): Timed => [{ type: 'OtpNotSent', data
 const times = (count: number, one: (at: number) => Timed): Timed[] => Array.from({ length: count }, (_, at) => one(at));
 
 const issue = (nowMs: number, otpId = 'new', changes: { appId?: string; capitals?: number[] } = {}) => {
-  const request = { otpId, appId: 'app_1', passwordHash: `hash of ${otpId}`, capitals: [], limits, ...changes };
+  const request = { otpId, appId: 'app_1', passwordHash: `hash of ${otpId}`, capitals: [], limits, all, ...changes };
   return (state: OneTimePasswords) => issueOneTimePassword(state, nowMs, request);
 };
 const guess =
@@ -80,32 +81,22 @@ describe('issuing a one-time password', () => {
   });
 
   it('is valid for five minutes, and done once', () => {
-    of()
-      .when(issue(NOON))
-      .then([issued('new')[0]]);
+    of().decides(issue(NOON), [issued('new')[0]]);
     expectNothingTheSecondTime(oneTimePasswordFold, of().state, issue(NOON), NOON);
   });
 
   it('is allowed once a minute at an app, whatever other apps ask for', () => {
-    of(issued('a'))
-      .when(issue(NOON + MINUTE - 1))
-      .refused('rate_limited', /1 .* per 60 s/);
-    of(issued('a'))
-      .when(issue(NOON + MINUTE - 1, 'new', { appId: 'app_2' }))
-      .then([issued('new', NOON + MINUTE - 1, { appId: 'app_2' })[0]]);
-    of(issued('a'))
-      .when(issue(NOON + MINUTE))
-      .then([issued('new', NOON + MINUTE)[0]]);
+    of(issued('a')).refuses(issue(NOON + MINUTE - 1), 'rate_limited', /1 .* per 60 s/);
+    of(issued('a')).decides(issue(NOON + MINUTE - 1, 'new', { appId: 'app_2' }), [
+      issued('new', NOON + MINUTE - 1, { appId: 'app_2' })[0],
+    ]);
+    of(issued('a')).decides(issue(NOON + MINUTE), [issued('new', NOON + MINUTE)[0]]);
   });
 
   it('is allowed ten times a day at an app', () => {
     const ten = times(10, (at) => issued(String(at), NOON + at * MINUTE));
-    of(...ten)
-      .when(issue(NOON + DAY - 1))
-      .refused('rate_limited', /10 .* per 86400 s/);
-    of(...ten)
-      .when(issue(NOON + DAY))
-      .then([issued('new', NOON + DAY)[0]]);
+    of(...ten).refuses(issue(NOON + DAY - 1), 'rate_limited', /10 .* per 86400 s/);
+    of(...ten).decides(issue(NOON + DAY), [issued('new', NOON + DAY)[0]]);
   });
 
   it('tells how many more there may be, and when', () => {
@@ -135,12 +126,13 @@ describe('issuing a one-time password', () => {
   });
 
   it('is sent to the address whose password was verified first, not to the one of whoever asks', () => {
-    of(issued('a', NOON, { capitals: [0] }))
-      .when(issue(NOON + MINUTE, 'new', { capitals: [1] }))
-      .then([issued('new', NOON + MINUTE, { capitals: [1] })[0]]);
-    of(issued('a', NOON, { capitals: [0] }), guessed('a'), verified('a'))
-      .when(issue(NOON + MINUTE, 'new', { capitals: [1] }))
-      .then([issued('new', NOON + MINUTE, { capitals: [0], isKnown: true, verifiedApps: ['app_1'] })[0]]);
+    of(issued('a', NOON, { capitals: [0] })).decides(issue(NOON + MINUTE, 'new', { capitals: [1] }), [
+      issued('new', NOON + MINUTE, { capitals: [1] })[0],
+    ]);
+    of(issued('a', NOON, { capitals: [0] }), guessed('a'), verified('a')).decides(
+      issue(NOON + MINUTE, 'new', { capitals: [1] }),
+      [issued('new', NOON + MINUTE, { capitals: [0], isKnown: true, verifiedApps: ['app_1'] })[0]],
+    );
   });
 
   it('is sent to the address of the password that was verified, whatever other apps asked for', () => {
@@ -150,66 +142,44 @@ describe('issuing a one-time password', () => {
   });
 
   it('remembers that address when the stream has forgotten who verified it', () => {
-    of(issued('b', NOON, { capitals: [0], isKnown: true }))
-      .when(issue(NOON + MINUTE, 'new', { capitals: [1] }))
-      .then([issued('new', NOON + MINUTE, { capitals: [0], isKnown: true })[0]]);
+    of(issued('b', NOON, { capitals: [0], isKnown: true })).decides(issue(NOON + MINUTE, 'new', { capitals: [1] }), [
+      issued('new', NOON + MINUTE, { capitals: [0], isKnown: true })[0],
+    ]);
   });
 });
 
 describe('guessing a one-time password', () => {
   it('is counted, five times at most', () => {
     const four = times(4, () => guessed('a'));
-    of(issued('a'), ...four)
-      .when(guess())
-      .then([guessed('a')[0]]);
-    of(issued('a'), ...four, guessed('a'))
-      .when(guess())
-      .refused('otp_invalid');
+    of(issued('a'), ...four).decides(guess(), [guessed('a')[0]]);
+    of(issued('a'), ...four, guessed('a')).refuses(guess(), 'otp_invalid');
   });
 
   it('is counted after it was redeemed too', () => {
-    of(issued('a'), guessed('a'), verified('a'))
-      .when(guess())
-      .then([guessed('a')[0]]);
-    of(issued('a'), ...times(5, () => guessed('a')), verified('a'))
-      .when(guess())
-      .refused('otp_invalid');
+    of(issued('a'), guessed('a'), verified('a')).decides(guess(), [guessed('a')[0]]);
+    of(issued('a'), ...times(5, () => guessed('a')), verified('a')).refuses(guess(), 'otp_invalid');
   });
 
   it('needs one of that app, which has not expired', () => {
-    of().when(guess()).refused('otp_invalid');
-    of(issued('a')).when(guess(NOON, 'app_2')).refused('otp_invalid');
-    of(issued('a'))
-      .when(guess(NOON + 5 * MINUTE - 1))
-      .then([guessed('a')[0]]);
-    of(issued('a'))
-      .when(guess(NOON + 5 * MINUTE))
-      .refused('otp_invalid');
+    of().refuses(guess(), 'otp_invalid');
+    of(issued('a')).refuses(guess(NOON, 'app_2'), 'otp_invalid');
+    of(issued('a')).decides(guess(NOON + 5 * MINUTE - 1), [guessed('a')[0]]);
+    of(issued('a')).refuses(guess(NOON + 5 * MINUTE), 'otp_invalid');
   });
 
   it('with the token is counted five times more, whatever others guessed', () => {
     const strangers = times(5, () => guessed('a'));
-    of(issued('a'), ...strangers)
-      .when(guess(NOON, 'app_1', 'a'))
-      .then([withToken('a')[0]]);
-    of(issued('a'), ...strangers, ...times(4, () => withToken('a')))
-      .when(guess(NOON, 'app_1', 'a'))
-      .then([withToken('a')[0]]);
-    of(issued('a'), ...strangers, ...times(5, () => withToken('a')))
-      .when(guess(NOON, 'app_1', 'a'))
-      .refused('otp_invalid');
-    of(issued('a'), ...times(5, () => withToken('a')))
-      .when(guess())
-      .then([guessed('a')[0]]);
-    of(issued('a'), ...times(10, () => withToken('a')))
-      .when(guess())
-      .refused('otp_invalid');
+    of(issued('a'), ...strangers).decides(guess(NOON, 'app_1', 'a'), [withToken('a')[0]]);
+    of(issued('a'), ...strangers, ...times(4, () => withToken('a'))).decides(guess(NOON, 'app_1', 'a'), [
+      withToken('a')[0],
+    ]);
+    of(issued('a'), ...strangers, ...times(5, () => withToken('a'))).refuses(guess(NOON, 'app_1', 'a'), 'otp_invalid');
+    of(issued('a'), ...times(5, () => withToken('a'))).decides(guess(), [guessed('a')[0]]);
+    of(issued('a'), ...times(10, () => withToken('a'))).refuses(guess(), 'otp_invalid');
   });
 
   it('has no more with the token of an earlier password', () => {
-    of(issued('a'), issued('b'), ...times(5, () => guessed('b')))
-      .when(guess(NOON, 'app_1', 'a'))
-      .refused('otp_invalid');
+    of(issued('a'), issued('b'), ...times(5, () => guessed('b'))).refuses(guess(NOON, 'app_1', 'a'), 'otp_invalid');
   });
 
   /** Of one password, as if each could be guessed so often. */
@@ -217,59 +187,35 @@ describe('guessing a one-time password', () => {
   const afterFailures = (count: number) => [issued('a'), ...failures(count), issued('b')];
 
   it('locks with the hundredth failure in a row at an app, for a day', () => {
-    of(...afterFailures(98))
-      .when(guess())
-      .then([guessed('b')[0]]);
-    of(...afterFailures(99))
-      .when(guess())
-      .then([guessed('b')[0], locked()[0]]);
-    of(issued('a'), ...failures(50), verified('a'), ...failures(98), issued('b'))
-      .when(guess())
-      .then([guessed('b')[0]]);
+    of(...afterFailures(98)).decides(guess(), [guessed('b')[0]]);
+    of(...afterFailures(99)).decides(guess(), [guessed('b')[0], locked()[0]]);
+    of(issued('a'), ...failures(50), verified('a'), ...failures(98), issued('b')).decides(guess(), [guessed('b')[0]]);
     for (const decide of [guess(NOON + DAY - 1), issue(NOON + DAY - 1)]) {
-      of(...afterFailures(100), locked(), issued('c', NOON + DAY - MINUTE))
-        .when(decide)
-        .refused('otp_locked');
+      of(...afterFailures(100), locked(), issued('c', NOON + DAY - MINUTE)).refuses(decide, 'otp_locked');
     }
     const { state } = of(locked());
     expect(refusalBy(() => guess()(state)).retryAfter).toBe(86_400);
     expect(refusalBy(() => guess(NOON + DAY - 1)(state)).retryAfter).toBe(1);
-    of(...afterFailures(100), locked(), issued('c', NOON + DAY))
-      .when(guess(NOON + DAY))
-      .then([guessed('c')[0]]);
+    of(...afterFailures(100), locked(), issued('c', NOON + DAY)).decides(guess(NOON + DAY), [guessed('c')[0]]);
   });
 
   it('neither counts nor locks at other apps', () => {
     const theirs = [issued('x', NOON, { appId: 'app_2' }), ...failures(99, 'x')];
-    of(...theirs, issued('a'))
-      .when(guess())
-      .then([guessed('a')[0]]);
-    of(locked(NOON, 'app_2'), issued('a'))
-      .when(guess())
-      .then([guessed('a')[0]]);
-    of(locked(NOON, 'app_2'))
-      .when(issue(NOON))
-      .then([issued('new')[0]]);
-    of(...afterFailures(99), issued('y', NOON, { appId: 'app_2' }), verified('y'))
-      .when(guess())
-      .then([guessed('b')[0], locked()[0]]);
-  });
-
-  it('is not refused for a lock of former times, which was of all apps', () => {
-    of([{ type: 'OtpLocked', data: { until: toIso(NOON + DAY) } }, NOON], issued('a'))
-      .when(guess())
-      .then([guessed('a')[0]]);
+    of(...theirs, issued('a')).decides(guess(), [guessed('a')[0]]);
+    of(locked(NOON, 'app_2'), issued('a')).decides(guess(), [guessed('a')[0]]);
+    of(locked(NOON, 'app_2')).decides(issue(NOON), [issued('new')[0]]);
+    of(...afterFailures(99), issued('y', NOON, { appId: 'app_2' }), verified('y')).decides(guess(), [
+      guessed('b')[0],
+      locked()[0],
+    ]);
   });
 
   it('does not lock when the hundredth is right after all', () => {
-    of(...afterFailures(99), guessed('b'), locked(), verified('b'), issued('c'))
-      .when(guess())
-      .then([guessed('c')[0]]);
+    of(...afterFailures(99), guessed('b'), locked(), verified('b'), issued('c')).decides(guess(), [guessed('c')[0]]);
   });
 });
 
 describe('passwords of all apps together', () => {
-  const all: RequestLimit = { name: 'otpRequestAll', points: 50, seconds: 86_400 };
   const apps = (count: number, verifiedApps: string[] = []) =>
     times(count, (at) => issued(String(at), NOON + at, { appId: `app_${String(10 + at)}`, verifiedApps }));
   const delivery = (history: Timed[], appId = 'app_1', nowMs = NOON + 60) =>
@@ -293,9 +239,15 @@ describe('passwords of all apps together', () => {
     expect(delivery(apps(50))).toBe('none');
   });
 
+  it('say of one whose message is not sent that it is not', () => {
+    of(...apps(50)).decides(issue(NOON + 60, 'b'), [issued('b', NOON + 60, { isSent: false })[0]]);
+    of(...apps(49)).decides(issue(NOON + 60, 'b'), [issued('b', NOON + 60)[0]]);
+  });
+
   it('say where that was, when the stream has forgotten it', () => {
-    const known = of(issued('a'), verified('a')).when(issue(NOON + MINUTE, 'b', { appId: 'app_2' }));
-    known.then([issued('b', NOON + MINUTE, { appId: 'app_2', isKnown: true, verifiedApps: ['app_1'] })[0]]);
+    of(issued('a'), verified('a')).decides(issue(NOON + MINUTE, 'b', { appId: 'app_2' }), [
+      issued('b', NOON + MINUTE, { appId: 'app_2', isKnown: true, verifiedApps: ['app_1'] })[0],
+    ]);
     expect(delivery(apps(50, ['app_1']))).toBe('unawaited');
   });
 });
@@ -305,56 +257,40 @@ describe('a message that no server took', () => {
     const { state } = of(issued('a'), issued('b', NOON + 1, { appId: 'app_2' }), notSent('a'));
     expect(state.issuedAt).toEqual([NOON + 1]);
     expect(issuedAt(state, 'app_1')).toEqual([]);
-    of(issued('a'), notSent('a'))
-      .when(issue(NOON + 1))
-      .then([issued('new', NOON + 1)[0]]);
+    of(issued('a'), notSent('a')).decides(issue(NOON + 1), [issued('new', NOON + 1)[0]]);
   });
 
   it('is said once, and of the newest password only', () => {
     const decide = (state: OneTimePasswords) => withoutMessage(state, 'a');
-    of(issued('a'))
-      .when(decide)
-      .then([notSent('a')[0]]);
-    of(issued('a'), notSent('a')).when(decide).then([]);
-    of(issued('a'), issued('b')).when(decide).then([]);
+    of(issued('a')).decides(decide, [notSent('a')[0]]);
+    of(issued('a'), notSent('a')).decides(decide, []);
+    of(issued('a'), issued('b')).decides(decide, []);
   });
 });
 
 describe('a clock that went back', () => {
   it('counts no request, lock or password of a time that is not yet', () => {
-    of(...times(10, (at) => issued(String(at), NOON + DAY + at)))
-      .when(issue(NOON))
-      .then([issued('new')[0]]);
-    of(locked(NOON + DAY), issued('a'))
-      .when(guess())
-      .then([guessed('a')[0]]);
-    of(issued('a', NOON + DAY))
-      .when(guess())
-      .refused('otp_invalid');
+    of(...times(10, (at) => issued(String(at), NOON + DAY + at))).decides(issue(NOON), [issued('new')[0]]);
+    of(locked(NOON + DAY), issued('a')).decides(guess(), [guessed('a')[0]]);
+    of(issued('a', NOON + DAY)).refuses(guess(), 'otp_invalid');
   });
 
   it('is not one of another process that is a little ahead', () => {
-    of(issued('a', NOON + 1_000))
-      .when(issue(NOON))
-      .refused('rate_limited');
-    of(issued('a', NOON + 1_000))
-      .when(guess())
-      .then([guessed('a')[0]]);
+    of(issued('a', NOON + 1_000)).refuses(issue(NOON), 'rate_limited');
+    of(issued('a', NOON + 1_000)).decides(guess(), [guessed('a')[0]]);
   });
 });
 
 describe('redeeming a one-time password', () => {
   it('happens once: the first session is kept', () => {
-    of(issued('a'), guessed('a'))
-      .when(verify('a'))
-      .then([verified('a')[0]]);
-    of(issued('a'), guessed('a'), verified('a')).when(verify('a', 'ses_2')).then([]);
+    of(issued('a'), guessed('a')).decides(verify('a'), [verified('a')[0]]);
+    of(issued('a'), guessed('a'), verified('a')).decides(verify('a', 'ses_2'), []);
     const { state } = of(issued('a'), guessed('a'), verified('a'));
     expect(state.passwords[0]?.redemption).toEqual({ sessionId: 'ses_1', eventId: 'event-2' });
   });
 
   it('needs that it was not replaced meanwhile', () => {
-    of(issued('a'), guessed('a'), issued('b')).when(verify('a')).refused('otp_invalid');
+    of(issued('a'), guessed('a'), issued('b')).refuses(verify('a'), 'otp_invalid');
   });
 });
 

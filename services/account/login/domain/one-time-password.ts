@@ -1,6 +1,6 @@
-import type { OtpEvent } from '../../../schemas/events/otp-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
+import type { OtpEvent } from '../../../../schemas/events/account/otp-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
 
 const LIFE_MS = 5 * 60_000;
 const GUESSES_MAX = 5;
@@ -29,6 +29,8 @@ export interface OneTimePassword {
   passwordHash: string;
   /** Of the address that it was sent to. */
   capitals: readonly number[];
+  /** Where no message was sent. */
+  isSent?: false;
   /** Unix milliseconds. */
   issuedAt: number;
   expiresAt: string;
@@ -103,7 +105,7 @@ export const oneTimePasswordFold = {
     if (type === 'OtpIssued') return foldIssued(state, data, time);
     if (type === 'OtpLocked') {
       const { appId, until } = data;
-      return appId === undefined ? state : changeApp(state, appId, { failures: 0, lockedUntil: Date.parse(until) });
+      return changeApp(state, appId, { failures: 0, lockedUntil: Date.parse(until) });
     }
     const password = state.passwords.find(({ otpId }) => otpId === data.otpId);
     if (!password) return state;
@@ -175,22 +177,28 @@ export const refuseToIssue = (
   }
 };
 
-/** Closes the one that is open at this app, and none of another. @param limits of an app */
+/** Closes the one that is open at this app, and none of another. @param limits of an app @param all of all apps */
 export const issueOneTimePassword = (
   state: OneTimePasswords,
   nowMs: number,
   {
     limits,
+    all,
     capitals,
     ...request
-  }: Pick<OneTimePassword, 'otpId' | 'appId' | 'passwordHash' | 'capitals'> & { limits: readonly RequestLimit[] },
+  }: Pick<OneTimePassword, 'otpId' | 'appId' | 'passwordHash' | 'capitals'> & {
+    limits: readonly RequestLimit[];
+    all: RequestLimit | undefined;
+  },
 ): OtpEvent[] => {
   if (state.passwords.some(({ otpId }) => otpId === request.otpId)) return [];
   refuseToIssue(state, nowMs, { appId: request.appId, limits });
   const { verifiedApps } = state;
+  const isUnsent = deliveryOf(state, nowMs, { appId: request.appId, limit: all }) === 'none';
   const known = { isKnown: state.capitals !== undefined, verifiedApps: [...verifiedApps] };
   const sentTo = [...(state.capitals ?? capitals)];
-  return [{ type: 'OtpIssued', data: { ...request, capitals: sentTo, ...known, expiresAt: toIso(nowMs + LIFE_MS) } }];
+  const sending = { capitals: sentTo, ...known, ...(isUnsent && { isSent: false as const }) };
+  return [{ type: 'OtpIssued', data: { ...request, ...sending, expiresAt: toIso(nowMs + LIFE_MS) } }];
 };
 
 /**

@@ -1,16 +1,16 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { appStream } from '../../../schemas/events/app-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { messengerUserText, type MessengerUser } from '../../../schemas/http/app-signature.ts';
-import { outOfWindow, Refusal } from '../../../shared/errors/refusal.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
-import { fittedProfile } from '../domain/profile.ts';
-import { IdentityIds } from '../edge/identity-ids.ts';
-import { Logins, type LoggedIn } from '../edge/logins.ts';
-import { useOnce } from '../edge/use-once.ts';
-import { readSignature } from '../../../shared/keys/read-signature.ts';
-import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
+import { appStream } from '../../../../schemas/events/account/app-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { messengerUserText, type MessengerUser } from '../../../../schemas/http/app-signature.ts';
+import { outOfWindow, Refusal } from '../../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { appFold, appIdOf, liveApp, type App } from '../../../../shared/auth/app.ts';
+import { fittedProfile } from '../../users/domain/profile.ts';
+import { IdentityIds } from '../identity-ids.ts';
+import { Logins, type LoggedIn } from '../logins.ts';
+import { useOnce } from '../use-once.ts';
+import { readSignature } from '../../../../shared/keys/signatures/read-signature.ts';
+import { recoverSigner } from '../../../../shared/keys/signatures/recover-signer.ts';
 
 const WINDOW_MS = 300_000;
 /** Logs in a user of the messenger on the word of an app, which the operator allowed to speak for them. */
@@ -51,11 +51,10 @@ export class LogInMessengerUserHandler implements ICommandHandler<LogInMessenger
     };
     // Without the last byte, which the same signature may have in two forms.
     const proof = { text: sig.toLowerCase().slice(0, -2), keptSeconds: 0 };
-    const redemption = await useOnce(this.transactor, proof, { appId }, metadata);
-    if (!redemption) throw used();
+    const redemption = await useOnce(this.transactor, proof, { appId, wish: {}, used }, metadata);
     const identityId = this.identityIds.keyedIdentity('messenger', messengerId);
     const identity = { identityId, method: 'messenger', label: messengerId } as const;
-    return this.logins.complete({ identity, redemption, appId, device, profile, domainId, used }, metadata);
+    return this.logins.complete({ identity, redemption, appId, device, profile, domainId }, metadata);
   }
 
   private check(app: App, { sig, ...user }: MessengerUser & { sig: string }): void {

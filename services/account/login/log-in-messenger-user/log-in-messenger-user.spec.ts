@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
-import { appStream } from '../../../schemas/events/app-events.ts';
-import { userStream } from '../../../schemas/events/user-events.ts';
-import type { Session } from '../../../schemas/http/session.ts';
-import { someMetadata } from '../../../shared/testing/event-builder.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { allowBot, appFold, revokeApp } from '../domain/app.ts';
-import { userFold } from '../domain/user.ts';
-import type { RegisteredApp } from '../register-app/register-app.handler.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { appStream } from '../../../../schemas/events/account/app-events.ts';
+import { userStream } from '../../../../schemas/events/account/user-events.ts';
+import { someMetadata } from '../../../../shared/testing/event-builder.ts';
+import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { allowBot, revokeApp } from '../../apps/domain/app.ts';
+import { appFold } from '../../../../shared/auth/app.ts';
+import { userFold } from '../../users/domain/user.ts';
+import type { RegisteredApp } from '../../apps/register-app/register-app.handler.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('logging in a user of the messenger on the word of an app', () => {
   let account: AccountUnderTest;
@@ -46,10 +47,6 @@ describe('logging in a user of the messenger on the word of an app', () => {
     return { ...body, sig: new Wallet(signingKey).signMessageSync(text) };
   };
   const post = (body: object) => account.ask('/auth/messenger/user', { method: 'POST', body });
-  const sessionOf = async (answer: Response): Promise<Session> => {
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
-  };
 
   it('makes a user, who is the same the next time, and keeps the domain with each login', async () => {
     const first = await sessionOf(await post(signed()));
@@ -82,12 +79,7 @@ describe('logging in a user of the messenger on the word of an app', () => {
 
   it('is completed by the same request after a crash', async () => {
     const body = signed({ messengerId: '99' });
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('user-') ? Promise.reject(new Error('power cut')) : append(stream, ...rest);
-    expect(await codeOf(await post(body))).toBe('internal_error');
-    eventStore.append = append;
+    expect(await codeOf(await withoutAppendsTo('user-', account.foundation, () => post(body)))).toBe('internal_error');
     expect((await post(body)).status).toBe(201);
     expect(await codeOf(await post(body))).toBe('request_replayed');
   });
@@ -109,9 +101,13 @@ describe('logging in a user of the messenger on the word of an app', () => {
     ['firstname', 'Eve'],
     ['lastname', ''],
     ['domainId', 9],
-    ['timestamp', Date.now()],
   ])('is refused when %s is not what was signed', async (member, value) => {
     expect(await codeOf(await post({ ...signed(), [member]: value }))).toBe('bot_signature_invalid');
+  });
+
+  it('is refused when the timestamp is not what was signed', async () => {
+    const body = signed();
+    expect(await codeOf(await post({ ...body, timestamp: body.timestamp - 1 }))).toBe('bot_signature_invalid');
   });
 
   it.each<[string, object, string]>([

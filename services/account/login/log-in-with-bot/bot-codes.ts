@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { deriveKey } from '../../../shared/keys/derive-key.ts';
-import { encodeToken } from '../../../shared/primitives/ids.ts';
+import { deriveKey } from '../../../../shared/keys/derive-key.ts';
+import { encodeToken } from '../../../../shared/primitives/ids.ts';
 
 /**
  * The codes that the bot gives. A code follows from state and person, so that none is stored, and a call of the webhook that

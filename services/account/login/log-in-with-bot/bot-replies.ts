@@ -1,10 +1,10 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import type { BotCodes } from '../edge/bot-codes.ts';
-import type { IdentityIds } from '../edge/identity-ids.ts';
-import type { LoginStates } from '../edge/login-states.ts';
-import type { MessengerMessage } from '../edge/messenger.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import type { BotCodes } from './bot-codes.ts';
+import type { IdentityIds } from '../identity-ids.ts';
+import type { LoginStates } from '../login-states.ts';
+import type { MessengerMessage } from '../../messages/messenger.ts';
 
 const beginAgain: MessengerMessage = {
   text: 'There is nothing to sign in to here: it is over, or began elsewhere. Go back to the site and begin to sign in again.',

@@ -1,9 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { MESSENGER_PATH, type DevelopmentMessenger } from '../../../schemas/http/development-mailbox.ts';
-import { MESSENGER_ID } from '../../../schemas/http/one-time-password-routes.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { htmlOf } from '../../../shared/primitives/html-text.ts';
-import { developmentPage } from '../edge/development-page.ts';
+import { MESSENGER_PATH, type DevelopmentMessenger } from '../../../../schemas/http/account/development-mailbox.ts';
+import { MESSENGER_ID } from '../../../../schemas/http/account/one-time-password-routes.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { htmlOf } from '../../../../shared/primitives/text/html-text.ts';
+import { developmentPage } from '../../edge/development-page.ts';
 import { BotReplies } from './bot-replies.ts';
 
 /** Whoever opens the page without saying who they are. */

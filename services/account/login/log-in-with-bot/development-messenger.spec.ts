@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { developmentMessenger, MESSENGER_PATH } from '../../../schemas/http/development-mailbox.ts';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { RegisteredApp } from '../register-app/register-app.handler.ts';
-import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { sessionOf } from '../testing/one-time-passwords.ts';
+import { developmentMessenger, MESSENGER_PATH } from '../../../../schemas/http/account/development-mailbox.ts';
+import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import type { RegisteredApp } from '../../apps/register-app/register-app.handler.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const MASTER_KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');

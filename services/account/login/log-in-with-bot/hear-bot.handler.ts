@@ -2,18 +2,17 @@ import { timingSafeEqual } from 'node:crypto';
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { z } from 'zod';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
-import { LOGGER, SETTINGS } from '../../../shared/edge/tokens.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { safeParse } from '../../../shared/primitives/safe-parse.ts';
-import { MESSENGER, type Messenger } from '../edge/messenger.ts';
-import { SenderRefused } from '../edge/sender-refused.ts';
-import { Undeliverable } from '../edge/undeliverable.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import { LOGGER, SETTINGS } from '../../../../shared/edge/tokens.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Logger } from '../../../../shared/host/logger.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { safeParse } from '../../../../shared/primitives/text/safe-parse.ts';
+import { MESSENGER, noBot, type Messenger } from '../../messages/messenger.ts';
+import { SenderRefused } from '../../messages/sender-refused.ts';
+import { Undeliverable } from '../../messages/undeliverable.ts';
 import { BotReplies } from './bot-replies.ts';
-import { noBot } from './no-bot.ts';
 
 /** What the messenger told the bot. */
 export class HearBot extends Command<void> {

@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import type { Session } from '../../../schemas/http/session.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { RegisteredApp } from '../register-app/register-app.handler.ts';
-import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { BotApi } from '../testing/bot-api.ts';
-import { expectOneLoginOfAThousand } from '../testing/one-of-a-thousand.ts';
+import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes.ts';
+import type { Session } from '../../../../schemas/http/account/session.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import type { RegisteredApp } from '../../apps/register-app/register-app.handler.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { BotApi } from '../../testing/bot-api.ts';
+import { expectOneLoginOfAThousand } from '../../testing/one-of-a-thousand.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const REDIRECT_URI = `${ORIGIN}/callback?from=bot`;
 const SECRET = 'x-telegram-bot-api-secret-token';
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('logging in through the bot', () => {
   const bot = new BotApi();
@@ -34,7 +35,7 @@ describe('logging in through the bot', () => {
 
   const headers = (session?: Session, by = app) => ({
     ...account.appHeaders({}, by),
-    ...(session && { authorization: `Bearer ${session.accessToken}` }),
+    ...(session && bearer(session)),
   });
   const started = async (session?: Session, query = ''): Promise<StartedLogin> => {
     const answer = await account.ask(`/auth/messenger${query}`, { headers: headers(session) });
@@ -61,10 +62,6 @@ describe('logging in through the bot', () => {
   };
   const callback = (body: object, session?: Session, by = app) =>
     account.ask('/auth/messenger/callback', { method: 'POST', headers: headers(session, by), body });
-  const sessionOf = async (answer: Response): Promise<Session> => {
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
-  };
   const storedOf = (state: string) => account.foundation.eventStore.read(`state-${sha256(state)}`);
 
   it('makes a user of whoever opens the bot, presses start, and comes back with its code', async () => {
@@ -192,12 +189,8 @@ describe('logging in through the bot', () => {
     for (const [at, failing] of ['identity-', 'user-', 'session-'].entries()) {
       const { state } = await started();
       const back = await open(state, 100 + at);
-      const { eventStore } = account.foundation;
-      const append = eventStore.append.bind(eventStore);
-      eventStore.append = (stream, ...rest) =>
-        stream.startsWith(failing) ? Promise.reject(new Error('power cut')) : append(stream, ...rest);
-      expect(await codeOf(await callback(back))).toBe('internal_error');
-      eventStore.append = append;
+      const crashed = await withoutAppendsTo(failing, account.foundation, () => callback(back));
+      expect(await codeOf(crashed)).toBe('internal_error');
       expect((await callback(back)).status).toBe(201);
       expect(await codeOf(await callback(back))).toBe('state_unknown');
     }

@@ -1,23 +1,15 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { LoginStates } from '../edge/login-states.ts';
-import { Logins } from '../edge/logins.ts';
-import { MESSENGER, type Messenger } from '../edge/messenger.ts';
-import { noBot } from './no-bot.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes.ts';
+import { LoginStates } from '../login-states.ts';
+import { Logins, type LoginCaller } from '../logins.ts';
+import { MESSENGER, noBot, type Messenger } from '../../messages/messenger.ts';
 
 /** Sends somebody to the bot, to log in, or with a bearer token to link the messenger. */
 export class StartBotLogin extends Command<StartedLogin> {
   constructor(
-    readonly start: {
-      appId: string;
-      origin: string;
-      redirectUri: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
-    },
+    readonly start: LoginCaller & { redirectUri: string | undefined },
     readonly metadata: EventMetadata,
   ) {
     super();

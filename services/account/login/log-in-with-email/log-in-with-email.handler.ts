@@ -1,27 +1,17 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 import { readAddress } from '../domain/email-address.ts';
-import type { LoggedIn } from '../edge/logins.ts';
-import { MAILER, type Mailer } from '../edge/mailer.ts';
-import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
+import type { LoggedIn, LoginRequest } from '../logins.ts';
+import { MAILER, type Mailer } from '../../messages/mailer.ts';
+import { OneTimePasswordLogins } from '../one-time-passwords.ts';
 
 /** Logs in with a one-time password, or links the address to the user of a bearer token. */
 export class LogInWithEmail extends Command<LoggedIn> {
   constructor(
-    readonly login: {
-      appId: string;
-      email: string;
-      otp: string;
-      /** That the request was answered with. */
-      token: string | undefined;
-      /** The header `user-agent`. */
-      device: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
-    },
+    /** `token`: from the answer to the request for the password. */
+    readonly login: LoginRequest & { email: string; otp: string; token?: string | undefined },
     readonly metadata: EventMetadata,
   ) {
     super();

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { oneTimePasswordRoutes, type RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
-import type { Session } from '../../../schemas/http/session.ts';
-import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { oneTimePasswordRoutes } from '../../../../schemas/http/account/one-time-password-routes.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
+import { loginAnswer } from '../logins.ts';
 import { LogInWithEmail } from './log-in-with-email.handler.ts';
 import { RequestEmailPassword } from './request-email-password.handler.ts';
 
@@ -17,17 +17,15 @@ export class LogInWithEmailHttp {
     body,
     caller: { appId, origin },
     context: { metadata, showRateLimit },
-  }: ParsedRequest<typeof requestEmailPassword>): Promise<CommandAnswer<RequestedPassword>> {
+  }: ParsedRequest<typeof requestEmailPassword>) {
     const command = new RequestEmailPassword({ appId, origin, ...body }, metadata, showRateLimit);
     const { answer, position } = await this.commands.execute(command);
     return { body: answer, position };
   }
 
   @Implements(logInWithEmail)
-  async logIn({ body, caller, context }: ParsedRequest<typeof logInWithEmail>): Promise<CommandAnswer<Session>> {
-    const { appId, user } = caller;
-    const login = { appId, user, token: undefined, ...body, device: context.userAgent };
-    const { session, sessionId, position } = await this.commands.execute(new LogInWithEmail(login, context.metadata));
-    return { body: session, position, sessionId };
+  async logIn({ body, caller, context }: ParsedRequest<typeof logInWithEmail>) {
+    const login = { ...body, ...caller, device: context.userAgent };
+    return loginAnswer(await this.commands.execute(new LogInWithEmail(login, context.metadata)));
   }
 }

@@ -1,20 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { requestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
-import { problemOfAnswer as problemIn } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { requestedPassword } from '../../../../schemas/http/account/one-time-password-routes.ts';
+import { codeOf, problemOfAnswer as problemIn } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { oneTimePasswordStream } from '../domain/one-time-password.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import {
-  bearer,
-  codeOf,
-  emailCalls,
-  mailTo,
-  newestPassword,
-  sessionOf,
-  someone,
-  wrong,
-} from '../testing/one-time-passwords.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { emailCalls, mailTo, newestPassword, someone, wrong } from '../../testing/one-time-passwords.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const MINUTE = 60_000;

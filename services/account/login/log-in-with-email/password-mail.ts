@@ -1,5 +1,5 @@
-import { htmlOf } from '../../../shared/primitives/html-text.ts';
-import type { MailMessage } from '../edge/mailer.ts';
+import { htmlOf } from '../../../../shared/primitives/text/html-text.ts';
+import type { MailMessage } from '../../messages/mailer.ts';
 
 /** The message that a one-time password is sent in. It names the site, so that nobody types it into another one. */
 export const passwordMail = (password: string, origin: string): Omit<MailMessage, 'to'> => {

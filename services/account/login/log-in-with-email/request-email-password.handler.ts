@@ -1,17 +1,17 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
-import { LOGGER } from '../../../shared/edge/tokens.ts';
-import type { RequestContext } from '../../../shared/edge/request-context.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { RequestedPassword } from '../../../../schemas/http/account/one-time-password-routes.ts';
+import { LOGGER } from '../../../../shared/edge/tokens.ts';
+import type { RequestContext } from '../../../../shared/edge/requests/request-context.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import type { Logger } from '../../../../shared/host/logger.ts';
 import { readAddress } from '../domain/email-address.ts';
-import { MAIL_SENDS, type BackgroundSends } from '../edge/background-sends.ts';
-import { MAILER, type Mailer } from '../edge/mailer.ts';
-import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
-import { Undeliverable } from '../edge/undeliverable.ts';
+import { MAIL_SENDS, type BackgroundSends } from '../../messages/background-sends.ts';
+import { MAILER, type Mailer } from '../../messages/mailer.ts';
+import { OneTimePasswordLogins } from '../one-time-passwords.ts';
+import { Undeliverable } from '../../messages/undeliverable.ts';
 import { passwordMail } from './password-mail.ts';
 
 /** Sends a one-time password to an address, whether or not it is a user's. */

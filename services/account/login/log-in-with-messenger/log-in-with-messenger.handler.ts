@@ -1,31 +1,24 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
-import { SETTINGS } from '../../../shared/edge/tokens.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { fittedProfile } from '../domain/profile.ts';
-import type { LoggedIn } from '../edge/logins.ts';
-import { MESSENGER, type Messenger } from '../edge/messenger.ts';
-import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { ProfileChanges } from '../../../../schemas/events/account/user-events.ts';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import { SETTINGS } from '../../../../shared/edge/tokens.ts';
+import { fittedProfile } from '../../users/domain/profile.ts';
+import type { LoggedIn, LoginRequest } from '../logins.ts';
+import { MESSENGER, noBot, type Messenger } from '../../messages/messenger.ts';
+import { OneTimePasswordLogins } from '../one-time-passwords.ts';
 
 /** Logs in with a one-time password, or links the user of the messenger to the user of a bearer token. */
 export class LogInWithMessenger extends Command<LoggedIn> {
   constructor(
-    readonly login: {
-      appId: string;
+    readonly login: LoginRequest & {
       messengerId: string;
       otp: string;
-      /** That the request was answered with. */
-      token: string | undefined;
+      /** From the answer to the request for the password. */
+      token?: string | undefined;
       /** As the messenger has it: fills members of the profile that are empty, as far as it fits. */
       profile: ProfileChanges;
-      /** The header `user-agent`. */
-      device: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
     },
     readonly metadata: EventMetadata,
   ) {
@@ -42,7 +35,7 @@ export class LogInWithMessengerHandler implements ICommandHandler<LogInWithMesse
   ) {}
 
   async execute({ login, metadata }: LogInWithMessenger): Promise<LoggedIn> {
-    if (!this.messenger) throw new Refusal('provider_not_found', 'no bot is set up here');
+    if (!this.messenger) throw noBot();
     const { appId, messengerId, otp, token, device, user } = login;
     const profile = fittedProfile(login.profile, { allowLocalHttp: this.settings.NODE_ENV !== 'production' });
     const addressee = { method: 'messenger', address: { text: messengerId, capitals: [] }, appId } as const;

@@ -1,14 +1,16 @@
-import { userStream } from '../../../schemas/events/user-events.ts';
+import { userStream } from '../../../../schemas/events/account/user-events.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { requestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
-import type { Session } from '../../../schemas/http/session.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold } from '../domain/user.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { BotApi } from '../testing/bot-api.ts';
-import { bearer, codeOf, newestPassword, passwordIn, sessionOf } from '../testing/one-time-passwords.ts';
+import { requestedPassword } from '../../../../schemas/http/account/one-time-password-routes.ts';
+import type { Session } from '../../../../schemas/http/account/session.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { userFold } from '../../users/domain/user.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { BotApi } from '../../testing/bot-api.ts';
+import { newestPassword, passwordIn } from '../../testing/one-time-passwords.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const names = { username: 'ada', firstname: 'Ada', lastname: 'Lovelace', avatarUrl: 'https://img.example/ada.png' };

@@ -1,13 +1,12 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
-import type { RequestContext } from '../../../shared/edge/request-context.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { BackgroundSends } from '../edge/background-sends.ts';
-import { MESSENGER, type Messenger } from '../edge/messenger.ts';
-import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { RequestedPassword } from '../../../../schemas/http/account/one-time-password-routes.ts';
+import type { RequestContext } from '../../../../shared/edge/requests/request-context.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { BackgroundSends } from '../../messages/background-sends.ts';
+import { MESSENGER, noBot, type Messenger } from '../../messages/messenger.ts';
+import { OneTimePasswordLogins } from '../one-time-passwords.ts';
 
 /** Sends a one-time password to a user of the messenger, whether or not it is a user of ours. */
 export class RequestMessengerPassword extends Command<{ answer: RequestedPassword; position: Position }> {
@@ -34,7 +33,7 @@ export class RequestMessengerPasswordHandler implements ICommandHandler<RequestM
 
   async execute({ request, metadata, showRateLimit }: RequestMessengerPassword) {
     const { messenger, sends } = this;
-    if (!messenger) throw new Refusal('provider_not_found', 'no bot is set up here');
+    if (!messenger) throw noBot();
     sends.requireServer();
     const { appId, origin, messengerId } = request;
     const addressee = { method: 'messenger', address: { text: messengerId, capitals: [] }, appId } as const;

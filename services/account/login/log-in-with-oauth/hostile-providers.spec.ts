@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import { readEvery } from '../../../shared/event-store/read-every.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { HostileProvider } from '../testing/hostile-provider.jose.ts';
-import { REDIRECT_URI, startProviderLogins } from '../testing/provider-logins.ts';
+import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes.ts';
+import { readEvery } from '../../../../shared/event-store/read-every.ts';
+import { problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { HostileProvider } from '../../testing/hostile-provider.jose.ts';
+import { REDIRECT_URI, startProviderLogins } from '../../testing/provider-logins.ts';
 
 const CLIENT = { clientId: 'annals', clientSecret: 'a secret: of_the-client.' };
 const folder = temporaryFolder();

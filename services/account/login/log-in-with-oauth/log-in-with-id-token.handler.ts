@@ -1,28 +1,18 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { IdentityIds } from '../edge/identity-ids.ts';
-import { Logins, type LoggedIn } from '../edge/logins.ts';
-import { useOnce } from '../edge/use-once.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { IdentityIds } from '../identity-ids.ts';
+import { Logins, type LoggedIn, type LoginRequest } from '../logins.ts';
+import { useOnce } from '../use-once.ts';
 import { providerNotFound, providerOf } from './provider-of.ts';
 import { IDENTITY_PROVIDERS, type IdentityProviders } from './providers/identity-provider.ts';
 
 /** Logs in with an id token that a provider's own library was given in an app, or links the person whom it names. */
 export class LogInWithIdToken extends Command<LoggedIn> {
   constructor(
-    readonly login: {
-      provider: string;
-      appId: string;
-      idToken: string;
-      nonce: string | undefined;
-      /** The header `user-agent`. */
-      device: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
-    },
+    readonly login: LoginRequest & { provider: string; idToken: string; nonce: string | undefined },
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -48,12 +38,11 @@ export class LogInWithIdTokenHandler implements ICommandHandler<LogInWithIdToken
       throw error;
     });
     const identity = { identityId: this.identityIds.providerIdentity(person), method, label: person.label };
-    const linkTo = await this.logins.linkTarget(user, [identity]);
+    const wish = await this.logins.wish(user, [identity]);
     const keptSeconds = Math.ceil((expiresAt - this.transactor.clock.now()) / 1_000);
     const proof = { text: `id token\n${signedPart(idToken)}`, keptSeconds };
-    const redemption = await useOnce(this.transactor, proof, { appId, linkTo }, metadata);
-    if (!redemption) throw used();
-    return this.logins.complete({ identity, redemption, appId, device, profile: person.profile, used }, metadata);
+    const redemption = await useOnce(this.transactor, proof, { appId, wish, used }, metadata);
+    return this.logins.complete({ identity, redemption, appId, device, profile: person.profile }, metadata);
   }
 }
 

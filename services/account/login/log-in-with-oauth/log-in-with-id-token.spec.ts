@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Session } from '../../../schemas/http/session.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { HostileProvider } from '../testing/hostile-provider.jose.ts';
-import { REDIRECT_URI, startProviderLogins } from '../testing/provider-logins.ts';
+import type { Session } from '../../../../schemas/http/account/session.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { HostileProvider } from '../../testing/hostile-provider.jose.ts';
+import { REDIRECT_URI, startProviderLogins } from '../../testing/provider-logins.ts';
+import { sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const CLIENT = { clientId: 'annals', clientSecret: 'a-secret-of-the-client-of-32-bytes-or-more' };
@@ -155,32 +157,43 @@ describe('logging in with an id token of a provider', () => {
     for (const failing of ['identity-', 'user-', 'session-']) {
       sub = `crash-${failing}`;
       const idToken = await tokenOf({ given_name: 'Crash' });
-      const { eventStore } = logins.account.foundation;
-      const append = eventStore.append.bind(eventStore);
-      eventStore.append = (stream, ...rest) =>
-        stream.startsWith(failing) ? Promise.reject(new Error('power cut')) : append(stream, ...rest);
-      expect(await codeOf(await post({ idToken }))).toBe('internal_error');
-      eventStore.append = append;
+      const crashed = await withoutAppendsTo(failing, logins.account.foundation, () => post({ idToken }));
+      expect(await codeOf(crashed)).toBe('internal_error');
       expect(await codeOf(await post({ idToken }, { by }))).toBe('request_replayed');
       expect(await logins.userOf(await post({ idToken }))).toMatchObject({ firstname: 'Crash' });
       expect(await codeOf(await post({ idToken }))).toBe('request_replayed');
     }
   });
 
+  it('that a crash interrupted is completed by who wants the same: a plain login, or the same user who links', async () => {
+    const { account } = logins;
+    const [own, other] = [await account.logIn(account.newWallet()), await account.logIn(account.newWallet())];
+    for (const [wanted, ...others] of [[own, other, undefined] as const, [undefined, own] as const]) {
+      sub = wanted ? 'links' : 'logs-in';
+      const idToken = await tokenOf();
+      const by = (session: Session | undefined) => post({ idToken }, session ? { session } : {});
+      const crashed = await withoutAppendsTo('identity-', account.foundation, () => by(wanted));
+      expect(await codeOf(crashed)).toBe('internal_error');
+      for (const session of others) expect(await codeOf(await by(session))).toBe('request_replayed');
+      const completed = await sessionOf(await by(wanted));
+      expect(completed.userId === own.userId).toBe(wanted === own);
+    }
+  });
+
   it('is answered the same again to a request that is repeated with its idempotency key', async () => {
     const headers = { 'idempotency-key': 'again' };
     const idToken = await tokenOf();
-    const first = await logins.sessionOf(await post({ idToken }, { headers }));
-    expect(await logins.sessionOf(await post({ idToken }, { headers }))).toEqual(first);
+    const first = await sessionOf(await post({ idToken }, { headers }));
+    expect(await sessionOf(await post({ idToken }, { headers }))).toEqual(first);
     sub = 'somebody-else-with-the-same-key';
-    const other = await logins.sessionOf(await post({ idToken: await tokenOf() }, { headers }));
+    const other = await sessionOf(await post({ idToken: await tokenOf() }, { headers }));
     expect(other.userId).not.toBe(first.userId);
   });
 
   it('links the person to the user of a bearer token, whose login is recent', async () => {
     const { account } = logins;
     const session = await account.logIn(account.newWallet());
-    const linked = await logins.sessionOf(await post({ idToken: await tokenOf() }, { session }));
+    const linked = await sessionOf(await post({ idToken: await tokenOf() }, { session }));
     expect(linked.userId).toBe(session.userId);
     const other = await account.logIn(account.newWallet());
     const idToken = await tokenOf();

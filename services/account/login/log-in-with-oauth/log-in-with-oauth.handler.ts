@@ -1,22 +1,19 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { z } from 'zod';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { stateUnknown, type Returning } from '../domain/login-state.ts';
-import { sessionIdFrom } from '../domain/session.ts';
-import { IdentityIds } from '../edge/identity-ids.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { invalid, Refusal } from '../../../../shared/errors/refusal.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import type { Returning } from '../domain/login-state.ts';
+import { IdentityIds } from '../identity-ids.ts';
 import {
   IDENTITY_PROVIDERS,
   type IdentityProvider,
   type IdentityProviders,
   type LoginSecrets,
 } from './providers/identity-provider.ts';
-import { LoginStates, type Proven } from '../edge/login-states.ts';
-import { Logins, type LoggedIn } from '../edge/logins.ts';
+import { LoginStates, type Proven } from '../login-states.ts';
+import { Logins, type LoggedIn, type LoginRequest } from '../logins.ts';
 import { providerOf } from './provider-of.ts';
 import { LoginFailures } from './providers/login-failures.ts';
 import { failureByCode } from './providers/provider-fault.ts';
@@ -24,19 +21,13 @@ import { failureByCode } from './providers/provider-fault.ts';
 /** Completes a login with what a provider put into the address to which it sent the browser back. */
 export class LogInWithOAuth extends Command<LoggedIn> {
   constructor(
-    readonly login: {
+    readonly login: LoginRequest & {
       provider: string;
-      appId: string;
-      origin: string;
       state: string;
       code: string;
       /** Empty unless the login was denied. */
       error: string;
       iss: string | undefined;
-      /** The header `user-agent`. */
-      device: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
     },
     readonly metadata: EventMetadata,
   ) {
@@ -49,7 +40,6 @@ const secretsSchema = z.object({ verifier: z.string(), nonce: z.string() });
 @CommandHandler(LogInWithOAuth)
 export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
   constructor(
-    private readonly transactor: Transactor,
     private readonly logins: Logins,
     private readonly states: LoginStates,
     private readonly identityIds: IdentityIds,
@@ -60,7 +50,7 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
   async execute({ login, metadata }: LogInWithOAuth): Promise<LoggedIn> {
     const { appId, origin, state, code, error, device, user } = login;
     const { method, provider } = providerOf(this.providers, login.provider);
-    const returning = { method, appId, origin, sessionId: user?.sessionId };
+    const returning = { method, appId, origin, user };
     if (error !== '') {
       const { said } = failureByCode(error);
       // Anybody can send an error; it is the operator's concern where it ends a login.
@@ -71,7 +61,7 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
     requireBoth({ code, state });
     await this.logins.requireStillTrusted(user);
     const proven = await this.prove({ ...login, returning, provider }, metadata);
-    return this.logins.complete({ ...proven, appId, device, used: stateUnknown }, metadata);
+    return this.logins.complete({ ...proven, appId, device }, metadata);
   }
 
   /** Returns what the code proves; what it proved before, if it did. */
@@ -97,8 +87,7 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
     const { method } = returning;
     const { label, profile } = person;
     const identity = { identityId: this.identityIds.providerIdentity(person), method, label };
-    const sessionId = sessionIdFrom(this.transactor.ids.token(26));
-    return this.states.redeem(state, exchangeId, { codeHash, sessionId, identity, profile }, metadata);
+    return this.states.redeem(state, returning, exchangeId, { codeHash, identity, profile }, metadata);
   }
 }
 

@@ -1,22 +1,23 @@
 import { createHash } from 'node:crypto';
-import { userStream } from '../../../schemas/events/user-events.ts';
+import { userStream } from '../../../../schemas/events/account/user-events.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import type { Session } from '../../../schemas/http/session.ts';
-import { Browser } from '../../../shared/client/browser.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold } from '../domain/user.ts';
-import type { RegisteredApp } from '../register-app/register-app.handler.ts';
-import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { expectOneLoginOfAThousand } from '../testing/one-of-a-thousand.ts';
-import { startOpenIdProvider } from '../testing/openid-provider/running-openid-provider.ts';
+import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes.ts';
+import type { Session } from '../../../../schemas/http/account/session.ts';
+import { Browser } from '../../../../shared/client/browser.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { codeOf, problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { userFold } from '../../users/domain/user.ts';
+import type { RegisteredApp } from '../../apps/register-app/register-app.handler.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { expectOneLoginOfAThousand } from '../../testing/one-of-a-thousand.ts';
+import { startOpenIdProvider } from '../../testing/openid-provider/running-openid-provider.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const REDIRECT_URI = `${ORIGIN}/callback`;
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('logging in with an OpenID provider', () => {
   let provider: Awaited<ReturnType<typeof startOpenIdProvider>>;
@@ -35,7 +36,7 @@ describe('logging in with an OpenID provider', () => {
 
   const headers = (session?: Session, by = app) => ({
     ...account.appHeaders({}, by),
-    ...(session && { authorization: `Bearer ${session.accessToken}` }),
+    ...(session && bearer(session)),
   });
   const start = (session?: Session, path = '/auth/oauth-a') => account.ask(path, { headers: headers(session) });
   const started = async (session?: Session): Promise<StartedLogin> => {
@@ -49,10 +50,6 @@ describe('logging in with an OpenID provider', () => {
   const comeBack = async (url: string, login: string) => {
     const address = await new Browser().logIn(url, { login, password: 'any' }, REDIRECT_URI);
     return Object.fromEntries(address.searchParams) as { code: string; state: string; iss: string };
-  };
-  const sessionOf = async (answer: Response): Promise<Session> => {
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
   };
   const logIn = async (login: string, session?: Session): Promise<Response> => {
     const { url } = await started(session);
@@ -130,12 +127,8 @@ describe('logging in with an OpenID provider', () => {
   it('can be completed again after a crash by the same code, which the provider exchanges once', async () => {
     for (const failing of ['identity-', 'user-', 'session-']) {
       const back = await comeBack((await started()).url, `crash-${failing}`);
-      const { eventStore } = account.foundation;
-      const append = eventStore.append.bind(eventStore);
-      eventStore.append = (stream, ...rest) =>
-        stream.startsWith(failing) ? Promise.reject(new Error('power cut')) : append(stream, ...rest);
-      expect(await codeOf(await callback(back))).toBe('internal_error');
-      eventStore.append = append;
+      const crashed = await withoutAppendsTo(failing, account.foundation, () => callback(back));
+      expect(await codeOf(crashed)).toBe('internal_error');
       expect(await codeOf(await callback({ ...back, code: 'another' }))).toBe('state_unknown');
       const { userId } = await sessionOf(await callback(back));
       expect((await userEvents(userId)).map(({ type }) => type)).toEqual([

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { HostileProvider } from '../testing/hostile-provider.jose.ts';
-import { startProviderLogins } from '../testing/provider-logins.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { HostileProvider } from '../../testing/hostile-provider.jose.ts';
+import { startProviderLogins } from '../../testing/provider-logins.ts';
 
 const folder = temporaryFolder();
 const CLIENT = { clientId: 'annals', clientSecret: 'a-secret-of-the-client-of-32-bytes-or-more' };
@@ -152,16 +153,14 @@ describe('the habits of providers', () => {
 
   it('fill the profile although a crash interrupted the login', async () => {
     provider.behaviour.claims = (claims) => ({ ...claims, sub: 'crash', given_name: 'Crash' });
-    const { eventStore } = logins.account.foundation;
-    const append = eventStore.append.bind(eventStore);
+    const { foundation } = logins.account;
     const { url, state } = await logins.start('oauth-a');
     const back = { state, code: provider.codeFor(url) };
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('user-') ? Promise.reject(new Error('power cut')) : append(stream, ...rest);
-    expect((await logins.refusalOf(await logins.callback('oauth-a', back))).code).toBe('internal_error');
-    eventStore.append = append;
-    expect(await logins.userOf(await logins.callback('oauth-a', back))).toMatchObject({ firstname: 'Crash' });
-    const stored = JSON.stringify(await eventStore.readAll(0, undefined, 10_000));
+    const callback = () => logins.callback('oauth-a', back);
+    const crashed = await withoutAppendsTo('user-', foundation, callback);
+    expect((await logins.refusalOf(crashed)).code).toBe('internal_error');
+    expect(await logins.userOf(await callback())).toMatchObject({ firstname: 'Crash' });
+    const stored = JSON.stringify(await foundation.eventStore.readAll(0, undefined, 10_000));
     expect(stored).toContain('sealedProfile');
     expect(stored).not.toContain('Crash');
   });

@@ -1,5 +1,5 @@
-import { oauthProvider, type OAuthProvider } from '../../../schemas/http/oauth-routes.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { oauthProvider, type OAuthProvider } from '../../../../schemas/http/account/oauth-routes.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 import type { IdentityProvider, IdentityProviders } from './providers/identity-provider.ts';
 
 /** @throws Refusal provider_not_found, also for one that is not configured */

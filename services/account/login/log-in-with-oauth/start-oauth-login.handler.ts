@@ -1,25 +1,17 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import { IDENTITY_PROVIDERS, type IdentityProviders } from './providers/identity-provider.ts';
-import { LoginStates } from '../edge/login-states.ts';
-import { Logins } from '../edge/logins.ts';
+import { LoginStates } from '../login-states.ts';
+import { Logins, type LoginCaller } from '../logins.ts';
 import { providerOf } from './provider-of.ts';
 
 /** Sends somebody to a provider, to log in, or with a bearer token to link what that proves. */
 export class StartOAuthLogin extends Command<StartedLogin> {
   constructor(
-    readonly start: {
-      provider: string;
-      appId: string;
-      origin: string;
-      redirectUri: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
-    },
+    readonly start: LoginCaller & { provider: string; redirectUri: string | undefined },
     readonly metadata: EventMetadata,
   ) {
     super();

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { deriveKey } from '../../../shared/keys/derive-key.ts';
+import { deriveKey } from '../../../../shared/keys/derive-key.ts';
 
 /** Returns the network of a client's address: of IPv6 the /48 prefix, which one site has. */
 export const networkOf = (address: string): string => address.replace(/:[0-9a-f]+::\/64$/, '::/48');

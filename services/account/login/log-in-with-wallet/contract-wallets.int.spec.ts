@@ -1,14 +1,15 @@
-import { userStream } from '../../../schemas/events/user-events.ts';
+import { userStream } from '../../../../schemas/events/account/user-events.ts';
 import { AbiCoder, concat, getCreate2Address, hashMessage, keccak256, zeroPadValue } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serializeErc6492Signature } from 'viem';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold } from '../domain/user.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { startLocalChain, type LocalChain } from '../../../../shared/local-chain/local-chain-process.ts';
+import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { userFold } from '../../users/domain/user.ts';
+import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const chainFolders = [temporaryFolder(), temporaryFolder()] as const;
@@ -39,7 +40,6 @@ const creationOf = (code: string) =>
 const approving = `0x60043554604435151663${MAGIC}0260e01b60005260206000f3`;
 
 const anyone = () => randomWallet().address;
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('logging in with a contract', () => {
   let chains: [LocalChain, LocalChain];
@@ -73,16 +73,11 @@ describe('logging in with a contract', () => {
   };
   const messageFor = async (signer: string, chainId = A) =>
     (await account.challengeFor(signer, account.appHeaders(), chainId)).message;
-  const sessionOf = async (answer: Response): Promise<Session> => {
-    expect([answer.status, answer.ok ? '' : await answer.clone().text()]).toEqual([201, '']);
-    return (await answer.json()) as Session;
-  };
   /** Logs in at an address with a signature that whatever is there takes or does not. */
   const tryAt = async (signer: string, chainId = A, signature = `0x${'11'.repeat(65)}`) => {
     await messageFor(signer, chainId);
     return account.redeem(signer, signature);
   };
-  const typesIn = async (stream: string) => (await account.foundation.eventStore.read(stream)).map(({ type }) => type);
 
   it('takes the signature of its owner over the message, and nobody else has', async () => {
     const [owner, stranger] = [account.newWallet(), account.newWallet()];
@@ -98,7 +93,7 @@ describe('logging in with a contract', () => {
     expect(await codeOf(await account.redeem(wallet, signature))).toBe('wallet_signature_invalid');
     const again = await sessionOf(await account.redeem(wallet, owner.signMessageSync(await messageFor(wallet))));
     expect(again.userId).toBe(session.userId);
-    expect(await typesIn(`user-${session.userId}`)).toEqual([
+    expect(await account.typesOf(`user-${session.userId}`)).toEqual([
       'UserRegistered',
       'SmartAccountAssigned',
       'SmartAccountAssigned',
@@ -203,12 +198,10 @@ describe('logging in with a contract', () => {
 
     it('completes the login that crashed of that client only', async () => {
       const { wallet } = await approved(1);
-      const { eventStore } = account.foundation;
-      const append = eventStore.append.bind(eventStore);
-      eventStore.append = (stream, ...rest) =>
-        stream.startsWith('identity-') ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-      expect(await codeOf(await account.redeem(wallet, '0x', from(1)))).toBe('internal_error');
-      eventStore.append = append;
+      const crashed = await withoutAppendsTo('identity-', account.foundation, () =>
+        account.redeem(wallet, '0x', from(1)),
+      );
+      expect(await codeOf(crashed)).toBe('internal_error');
       expect(await codeOf(await account.redeem(wallet, '0x', from(2)))).toBe('challenge_unknown');
       expect((await sessionOf(await account.redeem(wallet, '0x', from(1)))).userId).toMatch(/^usr_/);
     });
@@ -307,13 +300,11 @@ describe('logging in with a contract', () => {
     const wallet = anyone();
     await setCode(wallet, walletOf(owner.address));
     const signature = owner.signMessageSync(await messageFor(wallet));
-    const headers = () => ({ ...account.appHeaders(), authorization: `Bearer ${mine.accessToken}` });
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('identity-') ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-    expect(await codeOf(await account.redeem(wallet, signature, headers()))).toBe('internal_error');
-    eventStore.append = append;
+    const headers = () => ({ ...account.appHeaders(), ...bearer(mine) });
+    const crashed = await withoutAppendsTo('identity-', account.foundation, () =>
+      account.redeem(wallet, signature, headers()),
+    );
+    expect(await codeOf(crashed)).toBe('internal_error');
     expect((await sessionOf(await account.redeem(wallet, signature, headers()))).userId).toBe(mine.userId);
     expect(
       (await sessionOf(await account.redeem(wallet, owner.signMessageSync(await messageFor(wallet))))).userId,
@@ -325,12 +316,10 @@ describe('logging in with a contract', () => {
     await setCode(wallet.address, returning(MAGIC));
     const message = await messageFor(wallet.address);
     const bySomebody = `0x${'11'.repeat(65)}`;
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('identity-') ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-    expect(await codeOf(await account.redeem(wallet.address, bySomebody))).toBe('internal_error');
-    eventStore.append = append;
+    const crashed = await withoutAppendsTo('identity-', account.foundation, () =>
+      account.redeem(wallet.address, bySomebody),
+    );
+    expect(await codeOf(crashed)).toBe('internal_error');
     expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync(message)))).toBe(
       'challenge_unknown',
     );

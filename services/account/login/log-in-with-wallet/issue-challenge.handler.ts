@@ -1,10 +1,10 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { Challenge } from '../../../schemas/http/account-routes.ts';
-import { readAddressMember } from '../../../shared/chain/address.ts';
-import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { Challenge } from '../../../../schemas/http/account/account-routes.ts';
+import { readAddressMember } from '../../../../shared/chain/identifiers/address.ts';
+import { MASTER_KEY } from '../../../../shared/edge/tokens.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import { challengeFold, challengesKept, challengeStream, issueChallenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 import { clientMark, networkOf } from './client-mark.ts';

@@ -1,10 +1,9 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { readAddressMember } from '../../../shared/chain/address.ts';
-import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { readAddressMember } from '../../../../shared/chain/identifiers/address.ts';
+import { MASTER_KEY } from '../../../../shared/edge/tokens.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import {
   challengeFold,
   challengesKept,
@@ -12,29 +11,22 @@ import {
   noMatchingChallenge,
   redeemChallenge,
   signable,
-  type Challenges,
 } from '../domain/challenge.ts';
-import { sessionIdFrom } from '../domain/session.ts';
-import { Logins, type LoggedIn, type Redemption } from '../edge/logins.ts';
+import { Logins, type LoggedIn, type LoginRequest } from '../logins.ts';
+import { redeem, type Wish } from '../redemption.ts';
 import { clientMark } from './client-mark.ts';
 import { readWalletSignature, WalletSignatures, type WalletProof } from './wallet-signatures.ts';
 
 /** Logs in with the signature of a wallet over an open challenge, or links the wallet to the user of a bearer token. */
 export class LogInWithWallet extends Command<LoggedIn> {
   constructor(
-    readonly login: {
-      appId: string;
-      origin: string;
+    readonly login: LoginRequest & {
       signer: string;
       signature: string;
       /** Of the challenge that was signed, where the client says which. */
       nonce: string | undefined;
       /** The client's IP address as rate limits count it: of IPv6, its /64 prefix. */
       address: string;
-      /** The header `user-agent`. */
-      device: string | undefined;
-      /** Of the bearer token, if there is one. */
-      user: UserCaller | undefined;
     },
     readonly metadata: EventMetadata,
   ) {
@@ -61,38 +53,30 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     const nowMs = this.transactor.clock.now();
     const client = clientMark(this.masterKey, login.address);
     const candidates = signable(issued, nowMs, { origin, client, nonce: login.nonce });
-    await this.logins.linkTarget(user, this.signatures.identities(signer, candidates));
+    await this.logins.wish(user, this.signatures.identities(signer, candidates));
     const proof = await this.signatures.find(candidates, { signer, signature });
     if (!proof) throw noMatchingChallenge(issued, nowMs);
     const { identity, isContract } = proof;
-    const linkTo = await this.logins.linkTarget(user, [identity]);
-    const { redemption, challenges } = await this.redeem({ ...proof, stream, linkTo }, metadata);
-    const used = () => noMatchingChallenge(challenges, this.transactor.clock.now());
+    const wish = await this.logins.wish(user, [identity]);
+    const { redemption } = await this.redeem(stream, proof, wish, metadata);
     const userId = isContract ? {} : { userId: signer.toLowerCase() };
-    return this.logins.complete({ identity, redemption, appId, device, ...userId, used }, metadata);
+    return this.logins.complete({ identity, redemption, appId, device, ...userId }, metadata);
   }
 
-  /**
-   * Redeems the challenge that was signed. Returns the redemption, the first one where the challenge was redeemed before,
-   * and all challenges of the signer.
-   */
-  private async redeem(
-    { stream, nonce, isContract, linkTo }: WalletProof & { stream: string; linkTo: string | undefined },
-    metadata: EventMetadata,
-  ): Promise<{ redemption: Redemption; challenges: Challenges }> {
-    const sessionId = sessionIdFrom(this.transactor.ids.token(26));
-    const how = { ...(linkTo !== undefined && { linkTo }), ...(isContract && { by: 'contract' as const }) };
-    const { state: challenges } = await this.transactor.transact({
-      stream,
-      fold: challengeFold,
-      metadata,
-      keep: challengesKept,
-      decide: (current, now) => redeemChallenge(current, now, { nonce, sessionId, ...how }),
-    });
-    const redemption = challenges.find((challenge) => challenge.nonce === nonce)?.redemption;
-    if (!redemption) throw new Error('the challenge that was redeemed is missing');
-    const { linkTo: to, by } = redemption;
-    if (to !== how.linkTo || by !== how.by) throw noMatchingChallenge(challenges, this.transactor.clock.now());
-    return { redemption, challenges };
+  private redeem(stream: string, { nonce, isContract }: WalletProof, wish: Wish, metadata: EventMetadata) {
+    const by = isContract ? { by: 'contract' as const } : {};
+    return redeem(
+      this.transactor,
+      {
+        stream,
+        fold: challengeFold,
+        metadata,
+        keep: challengesKept,
+        use: (challenges, nowMs, session) => redeemChallenge(challenges, nowMs, { nonce, ...session, ...by }),
+        recorded: (challenges) => challenges.find((challenge) => challenge.nonce === nonce)?.redemption,
+        used: (challenges) => noMatchingChallenge(challenges, this.transactor.clock.now()),
+      },
+      wish,
+    );
   }
 }

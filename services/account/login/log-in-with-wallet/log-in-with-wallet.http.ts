@@ -1,10 +1,11 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { accountRoutes, type Challenge, type Session } from '../../../schemas/http/account-routes.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
 import { IssueChallenge } from './issue-challenge.handler.ts';
 import { LogInWithWallet } from './log-in-with-wallet.handler.ts';
-import { addressKey } from '../../../shared/edge/rate-limits.ts';
-import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
+import { addressKey } from '../../../../shared/edge/limits/rate-limits.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
+import { loginAnswer } from '../logins.ts';
 
 const { walletChallenge, logInWithWallet } = accountRoutes;
 
@@ -13,7 +14,7 @@ export class LogInWithWalletHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(walletChallenge)
-  challenge({ query, caller, context }: ParsedRequest<typeof walletChallenge>): Promise<Challenge> {
+  challenge({ query, caller, context }: ParsedRequest<typeof walletChallenge>) {
     const { appId, origin } = caller;
     return this.commands.execute(
       new IssueChallenge({ appId, origin, ...query, address: addressKey(context.ip) }, context.metadata),
@@ -21,12 +22,10 @@ export class LogInWithWalletHttp {
   }
 
   @Implements(logInWithWallet)
-  async logIn({ body, caller, context }: ParsedRequest<typeof logInWithWallet>): Promise<CommandAnswer<Session>> {
-    const { appId, origin, user } = caller;
+  async logIn({ body, caller, context }: ParsedRequest<typeof logInWithWallet>) {
     const { signer, signature, nonce } = body;
     const signed = { signer, signature, nonce, address: addressKey(context.ip) };
-    const login = { appId, origin, user, ...signed, device: context.userAgent };
-    const { session, sessionId, position } = await this.commands.execute(new LogInWithWallet(login, context.metadata));
-    return { body: session, position, sessionId };
+    const login = { ...caller, ...signed, device: context.userAgent };
+    return loginAnswer(await this.commands.execute(new LogInWithWallet(login, context.metadata)));
   }
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 

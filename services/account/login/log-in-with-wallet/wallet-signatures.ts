@@ -1,12 +1,12 @@
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import type { LatestState } from '../../../shared/chain/latest-state.ts';
-import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
+import type { LatestState } from '../../../../shared/chain/state/latest-state.ts';
+import { Refusal, unavailable } from '../../../../shared/errors/refusal.ts';
 import type { SignedChallenges } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
-import { contractAccount, contractIdentity, walletIdentity, type Identity } from '../domain/identity.ts';
-import type { IdentityIds } from '../edge/identity-ids.ts';
-import { messageDigest } from '../../../shared/keys/message-digest.ts';
-import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
+import { contractAccount, contractIdentity, walletIdentity, type Identity } from '../../users/domain/identity.ts';
+import type { IdentityIds } from '../identity-ids.ts';
+import { messageDigest } from '../../../../shared/keys/signatures/message-digest.ts';
+import { recoverSigner } from '../../../../shared/keys/signatures/recover-signer.ts';
 import { contractSignatureCode, isOfUndeployed, NO_CODE, VALIDATION_GAS } from './contract-signature.ts';
 
 const BYTES_MAX = 65_536;

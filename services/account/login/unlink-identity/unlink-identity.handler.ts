@@ -1,13 +1,13 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { identityStream } from '../../../schemas/events/identity-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { userStream } from '../../../schemas/events/user-events.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor, type Transacted } from '../../../shared/event-store/transact.ts';
-import { identityFold } from '../domain/identity.ts';
-import { unlinkIdentity, userFold, type User } from '../domain/user.ts';
-import { Logins } from '../edge/logins.ts';
+import { identityStream } from '../../../../schemas/events/account/identity-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { userStream } from '../../../../schemas/events/account/user-events.ts';
+import type { UserCaller } from '../../../../shared/auth/caller.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { Transactor, type Transacted } from '../../../../shared/event-store/transactions/transact.ts';
+import { identityFold } from '../../users/domain/identity.ts';
+import { unlinkIdentity, userFold, type User } from '../../users/domain/user.ts';
+import { Logins } from '../logins.ts';
 import { Unlinkings } from './unlinkings.ts';
 
 /** Takes an identity from its user: it logs nobody in any more, and whoever proves it next may have it. */

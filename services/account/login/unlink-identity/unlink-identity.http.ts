@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
 import { UnlinkIdentity } from './unlink-identity.handler.ts';
 
 const { unlinkIdentity } = accountRoutes;
@@ -12,7 +12,7 @@ export class UnlinkIdentityHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(unlinkIdentity)
-  async unlink({ params, caller, context }: ParsedRequest<typeof unlinkIdentity>): Promise<CommandAnswer<undefined>> {
+  async unlink({ params, caller, context }: ParsedRequest<typeof unlinkIdentity>) {
     if (params.id !== caller.userId)
       throw new Refusal('forbidden', 'only the user can unlink an identity of this user');
     const command = new UnlinkIdentity(caller, params.identityId, context.metadata);

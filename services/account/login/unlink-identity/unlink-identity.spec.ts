@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
-import { identityStream } from '../../../schemas/events/identity-events.ts';
-import { sessionStream } from '../../../schemas/events/session-events.ts';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { someMetadata } from '../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { walletIdentity } from '../domain/identity.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { identityStream } from '../../../../schemas/events/account/identity-events.ts';
+import { sessionStream } from '../../../../schemas/events/account/session-events.ts';
+import type { Session } from '../../../../schemas/http/account/account-routes.ts';
+import { someMetadata } from '../../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { codeOrStatus } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { walletIdentity } from '../../users/domain/identity.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 import { Unlinkings } from './unlinkings.ts';
 
 const folder = temporaryFolder();
-const codeOf = async (answer: Response) => (answer.ok ? answer.status : (await problemOfAnswer(answer)).code);
 const idOf = (wallet: Wallet) => walletIdentity(wallet.address).identityId;
 
 describe('unlinking an identity', () => {
@@ -23,19 +24,12 @@ describe('unlinking an identity', () => {
   });
   afterAll(() => account.service.close());
 
-  const logIn = async (wallet: Wallet, session?: Session) => {
-    const signature = wallet.signMessageSync((await account.challengeFor(wallet.address)).message);
-    const headers = { ...account.appHeaders(), ...(session && bearer(session)) };
-    const answer = await account.redeem(wallet.address, signature, headers);
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as Session;
-  };
-  const bearer = ({ accessToken }: Session) => ({ authorization: `Bearer ${accessToken}` });
+  const logIn = (wallet: Wallet, session?: Session) => account.logIn(wallet, { session });
   const unlink = (session: Session, identityId: string, userId = session.userId) =>
     account.ask(`/user/${userId}/identities/${identityId}`, { method: 'DELETE', headers: bearer(session) });
   const isLive = async (session: Session) => {
     account.clock.time += 1_999;
-    const outcome = await codeOf(await account.refresh(session.refreshToken));
+    const outcome = await codeOrStatus(await account.refresh(session.refreshToken));
     expect(['session_revoked', 201]).toContain(outcome);
     return outcome === 201;
   };
@@ -49,15 +43,6 @@ describe('unlinking an identity', () => {
     const linked = await logIn(second, withFirst);
     const withSecond = await logIn(second);
     return { first, second, withFirst, linked, withSecond, userId: withFirst.userId };
-  };
-  /** Fails the appends to these streams, as if the process had crashed there. */
-  const withoutAppendsTo = async (prefix: string, work: () => Promise<void>) => {
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith(prefix) ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-    await work();
-    eventStore.append = append;
   };
 
   it('ends the sessions that began with it, and no others; it logs in somebody else from then on', async () => {
@@ -85,7 +70,9 @@ describe('unlinking an identity', () => {
 
   it('is refused for the last one, in parallel too', async () => {
     const { first, second, withFirst, userId } = await twoWallets();
-    const outcomes = await Promise.all([first, second].map(async (one) => codeOf(await unlink(withFirst, idOf(one)))));
+    const outcomes = await Promise.all(
+      [first, second].map(async (one) => codeOrStatus(await unlink(withFirst, idOf(one)))),
+    );
     expect(outcomes.map(String).sort()).toEqual(['204', 'last_identity']);
     const types = (await typesOf(`user-${userId}`)).map(([type]) => type);
     expect(types.filter((type) => type === 'IdentityUnlinked')).toHaveLength(1);
@@ -96,11 +83,11 @@ describe('unlinking an identity', () => {
     const stranger = account.newWallet();
     const theirs = await logIn(stranger);
     const head = await account.foundation.eventStore.head();
-    expect(await codeOf(await unlink(theirs, idOf(second), withFirst.userId))).toBe('forbidden');
-    expect(await codeOf(await unlink(withFirst, idOf(stranger)))).toBe('identity_not_found');
-    expect(await codeOf(await unlink(withFirst, 'unknown'))).toBe('identity_not_found');
+    expect(await codeOrStatus(await unlink(theirs, idOf(second), withFirst.userId))).toBe('forbidden');
+    expect(await codeOrStatus(await unlink(withFirst, idOf(stranger)))).toBe('identity_not_found');
+    expect(await codeOrStatus(await unlink(withFirst, 'unknown'))).toBe('identity_not_found');
     account.clock.time += 5 * 60_000 + 1;
-    expect(await codeOf(await unlink(withFirst, idOf(second)))).toBe('login_too_old');
+    expect(await codeOrStatus(await unlink(withFirst, idOf(second)))).toBe('login_too_old');
     expect(await account.foundation.eventStore.head()).toBe(head);
   });
 
@@ -108,9 +95,8 @@ describe('unlinking an identity', () => {
     'is finished after a crash at %s, by another process or a repeat',
     async (prefix) => {
       const { second, withFirst, withSecond, linked, userId } = await twoWallets();
-      await withoutAppendsTo(prefix, async () => {
-        expect(await codeOf(await unlink(withFirst, idOf(second)))).toBe('internal_error');
-      });
+      const crashed = await withoutAppendsTo(prefix, account.foundation, () => unlink(withFirst, idOf(second)));
+      expect(await codeOrStatus(crashed)).toBe('internal_error');
       const hasEnded = async () =>
         (await typesOf(sessionStream(decodeJwt(withSecond.accessToken)['sid'] as string))).some(
           ([type]) => type === 'SessionRevoked',
@@ -128,9 +114,7 @@ describe('unlinking an identity', () => {
 
   it('leaves alone what somebody else claimed since, although a repeat comes after that', async () => {
     const { second, withFirst } = await twoWallets();
-    await withoutAppendsTo('identity-', async () => {
-      await unlink(withFirst, idOf(second));
-    });
+    await withoutAppendsTo('identity-', account.foundation, () => unlink(withFirst, idOf(second)));
     const next = await logIn(second);
     expect((await unlink(withFirst, idOf(second))).status).toBe(204);
     expect((await logIn(second)).userId).toBe(next.userId);
@@ -152,13 +136,12 @@ describe('unlinking an identity', () => {
   it('does not let a login survive that was in flight', async () => {
     const { second, withFirst } = await twoWallets();
     const signature = second.signMessageSync((await account.challengeFor(second.address)).message);
-    await withoutAppendsTo('session-', async () => {
-      expect(await codeOf(await account.redeem(second.address, signature))).toBe('internal_error');
-    });
+    const redeem = () => account.redeem(second.address, signature);
+    expect(await codeOrStatus(await withoutAppendsTo('session-', account.foundation, redeem))).toBe('internal_error');
     expect((await unlink(withFirst, idOf(second))).status).toBe(204);
-    const repeated = await account.redeem(second.address, signature);
-    if (repeated.ok) expect(((await repeated.json()) as Session).userId).not.toBe(withFirst.userId);
-    else expect(await codeOf(repeated)).toBe('session_revoked');
+    const repeated = await redeem();
+    if (repeated.ok) expect((await sessionOf(repeated)).userId).not.toBe(withFirst.userId);
+    else expect(await codeOrStatus(repeated)).toBe('session_revoked');
   });
 
   it('can be linked again, and unlinked again', async () => {

@@ -1,9 +1,9 @@
-import { identityStream } from '../../../schemas/events/identity-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { identityFold, releaseIdentity } from '../domain/identity.ts';
-import { SessionEnder } from '../edge/session-ender.ts';
+import { identityStream } from '../../../../schemas/events/account/identity-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { identityFold, releaseIdentity } from '../../users/domain/identity.ts';
+import { SessionEnder } from '../../sessions/session-ender.ts';
 
 interface Unlinking {
   userId: string;

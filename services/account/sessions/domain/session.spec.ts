@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { sessionStream, type SessionEvent } from '../../../schemas/events/session-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import { sessionStream, type SessionEvent } from '../../../../schemas/events/account/session-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { expectNothingTheSecondTime, given } from '../../../../shared/testing/given.ts';
 import { endSession, isStarted, refreshSession, sessionFold, sessionIdFrom, startSession } from './session.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
@@ -45,15 +45,13 @@ const refresh = (
 
 describe('a session', () => {
   it('starts once; a second start with other tokens is refused', () => {
-    given(sessionFold, [])
-      .when((state) => startSession(state, start, used))
-      .then([started[0]]);
-    given(sessionFold, [started])
-      .when((state) => startSession(state, start, used))
-      .then([]);
-    given(sessionFold, [started])
-      .when((state) => startSession(state, { ...start, refreshTokenId: 'other' }, used))
-      .refused('wallet_signature_invalid', /another is open/);
+    given(sessionFold, []).decides((state) => startSession(state, start, used), [started[0]]);
+    given(sessionFold, [started]).decides((state) => startSession(state, start, used), []);
+    given(sessionFold, [started]).refuses(
+      (state) => startSession(state, { ...start, refreshTokenId: 'other' }, used),
+      'wallet_signature_invalid',
+      /another is open/,
+    );
   });
 
   it('is folded from its events', () => {
@@ -86,10 +84,10 @@ describe('a session', () => {
   });
 
   it('that ended before it started never starts, and is no session that could be refreshed', () => {
-    const { state, when } = given(sessionFold, [ended]);
+    const { state, refuses } = given(sessionFold, [ended]);
     expect(isStarted(state)).toBe(false);
-    when((never) => startSession(never, start, used)).refused('session_revoked', /while it began/);
-    when(refresh('r0', NOON)).refused('session_revoked');
+    refuses((never) => startSession(never, start, used), 'session_revoked', /ended during its login/);
+    refuses(refresh('r0', NOON), 'session_revoked');
     expect(given(sessionFold, [ended, started]).state).toMatchObject({ startedAt: NOON, isRevoked: true });
   });
 
@@ -97,29 +95,23 @@ describe('a session', () => {
     const end = { sessionId: 'ses_1', userId: 'usr_1', reason: 'logged_out' as const };
     const loggedOut: SessionEvent = { type: 'SessionRevoked', data: end };
     const at = (nowMs: number) => (state: typeof sessionFold.initial) => endSession(state, nowMs, end);
-    given(sessionFold, []).when(at(NOON)).then([loggedOut]);
-    given(sessionFold, [ended]).when(at(NOON)).then([]);
-    given(sessionFold, [started, ended]).when(at(NOON)).then([]);
-    const { when } = given(sessionFold, [started]);
-    when(at(NOON + 7 * DAY - 1)).then([loggedOut]);
-    when(at(NOON + 7 * DAY)).then([]);
+    given(sessionFold, []).decides(at(NOON), [loggedOut]);
+    given(sessionFold, [ended]).decides(at(NOON), []);
+    given(sessionFold, [started, ended]).decides(at(NOON), []);
+    const { decides } = given(sessionFold, [started]);
+    decides(at(NOON + 7 * DAY - 1), [loggedOut]);
+    decides(at(NOON + 7 * DAY), []);
     const busy = [1, 2, 3, 4, 5].map((week) => refreshed(week, NOON + week * 6 * DAY - 1));
-    given(sessionFold, [started, ...busy])
-      .when(at(NOON + 30 * DAY - 1))
-      .then([loggedOut]);
-    given(sessionFold, [started, ...busy])
-      .when(at(NOON + 30 * DAY))
-      .then([]);
+    given(sessionFold, [started, ...busy]).decides(at(NOON + 30 * DAY - 1), [loggedOut]);
+    given(sessionFold, [started, ...busy]).decides(at(NOON + 30 * DAY), []);
   });
 
   it('that expired is ended all the same when its user is erased, once', () => {
     const end = { sessionId: 'ses_1', userId: 'usr_1', reason: 'user_erased' as const };
     const erased: SessionEvent = { type: 'SessionRevoked', data: end };
     const erase = (state: typeof sessionFold.initial) => endSession(state, NOON + 400 * DAY, end);
-    given(sessionFold, [started]).when(erase).then([erased]);
-    given(sessionFold, [started, [erased, NOON]])
-      .when(erase)
-      .then([]);
+    given(sessionFold, [started]).decides(erase, [erased]);
+    given(sessionFold, [started, [erased, NOON]]).decides(erase, []);
   });
 
   it('has an id and a stream name', () => {
@@ -129,15 +121,15 @@ describe('a session', () => {
 
   it('is refreshed by its newest refresh token', () => {
     const data = { sessionId: 'ses_1', counter: 2, accessTokenId: 'a-next', refreshTokenId: 'r-next' };
-    given(sessionFold, [started, refreshed(1, NOON + 1)])
-      .when(refresh('r1', NOON + 86_400_000))
-      .then([{ type: 'SessionRefreshed', data }]);
+    given(sessionFold, [started, refreshed(1, NOON + 1)]).decides(refresh('r1', NOON + 86_400_000), [
+      { type: 'SessionRefreshed', data },
+    ]);
   });
 
   it('accepts its previous refresh token for 30 s and is revoked by it after that', () => {
-    const { when } = given(sessionFold, [started, refreshed(1, NOON)]);
-    when(refresh('r0', NOON + HALF_MINUTE)).then([]);
-    when(refresh('r0', NOON + HALF_MINUTE + 1)).then([revoked]);
+    const { decides } = given(sessionFold, [started, refreshed(1, NOON)]);
+    decides(refresh('r0', NOON + HALF_MINUTE), []);
+    decides(refresh('r0', NOON + HALF_MINUTE + 1), [revoked]);
   });
 
   it('counts those 30 s by the time that passed, where that is known, whatever the clocks say', () => {
@@ -154,46 +146,46 @@ describe('a session', () => {
   });
 
   it('accepts its previous refresh token for 24 h with the key that rotated it, and never with another', () => {
-    const { when } = given(sessionFold, [started, refreshed(1, NOON, 'key')]);
-    when(refresh('r0', NOON + DAY, { keyHash: 'key' })).then([]);
-    when(refresh('r0', NOON + DAY + 1, { keyHash: 'key' })).then([revoked]);
+    const { decides } = given(sessionFold, [started, refreshed(1, NOON, 'key')]);
+    decides(refresh('r0', NOON + DAY, { keyHash: 'key' }), []);
+    decides(refresh('r0', NOON + DAY + 1, { keyHash: 'key' }), [revoked]);
     for (const keyHash of ['other', undefined]) {
-      when(refresh('r0', NOON + HALF_MINUTE, { ...(keyHash && { keyHash }) })).then([]);
-      when(refresh('r0', NOON + HALF_MINUTE + 1, { ...(keyHash && { keyHash }) })).then([revoked]);
+      decides(refresh('r0', NOON + HALF_MINUTE, { ...(keyHash && { keyHash }) }), []);
+      decides(refresh('r0', NOON + HALF_MINUTE + 1, { ...(keyHash && { keyHash }) }), [revoked]);
     }
-    given(sessionFold, [started, refreshed(1, NOON)])
-      .when(refresh('r0', NOON + HALF_MINUTE + 1, { keyHash: 'key' }))
-      .then([revoked]);
+    given(sessionFold, [started, refreshed(1, NOON)]).decides(
+      refresh('r0', NOON + HALF_MINUTE + 1, { keyHash: 'key' }),
+      [revoked],
+    );
   });
 
   it('does so with the key only as long as the successor was not used', () => {
-    given(sessionFold, [started, refreshed(1, NOON, 'key'), refreshed(2, NOON + 1, 'key')])
-      .when(refresh('r0', NOON + HALF_MINUTE + 1, { keyHash: 'key' }))
-      .then([revoked]);
+    given(sessionFold, [started, refreshed(1, NOON, 'key'), refreshed(2, NOON + 1, 'key')]).decides(
+      refresh('r0', NOON + HALF_MINUTE + 1, { keyHash: 'key' }),
+      [revoked],
+    );
   });
 
   it('refuses an older refresh token for 30 s after its own rotation, and is revoked by it after that', () => {
-    const { when } = given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON + 10_000)]);
-    when(refresh('r0', NOON + HALF_MINUTE)).refused('refresh_token_reused', /the session goes on/);
-    when(refresh('r0', NOON + HALF_MINUTE + 1)).then([revoked]);
-    when(refresh('r1', NOON + 10_000 + HALF_MINUTE)).then([]);
+    const { decides, refuses } = given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON + 10_000)]);
+    refuses(refresh('r0', NOON + HALF_MINUTE), 'refresh_token_reused', /the session goes on/);
+    decides(refresh('r0', NOON + HALF_MINUTE + 1), [revoked]);
+    decides(refresh('r1', NOON + 10_000 + HALF_MINUTE), []);
     const third = given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON), refreshed(3, NOON + 30_001)]);
-    third.when(refresh('r0', NOON)).then([revoked]);
+    third.decides(refresh('r0', NOON), [revoked]);
   });
 
   it('is revoked by an unknown refresh token, even within 30 s', () => {
-    given(sessionFold, [started]).when(refresh('unheard of', NOON)).then([revoked]);
+    given(sessionFold, [started]).decides(refresh('unheard of', NOON), [revoked]);
   });
 
   it('refuses every refresh token once it is revoked', () => {
-    const { when } = given(sessionFold, [started, refreshed(1, NOON), [revoked, NOON]]);
-    for (const token of ['r0', 'r1', 'other']) when(refresh(token, NOON)).refused('session_revoked', /sign in again/);
+    const { refuses } = given(sessionFold, [started, refreshed(1, NOON), [revoked, NOON]]);
+    for (const token of ['r0', 'r1', 'other']) refuses(refresh(token, NOON), 'session_revoked', /sign in again/);
   });
 
   it('that does not exist cannot be refreshed', () => {
-    given(sessionFold, [])
-      .when(refresh('r0', NOON))
-      .refused('refresh_token_invalid', /session/);
+    given(sessionFold, []).refuses(refresh('r0', NOON), 'refresh_token_invalid', /session/);
   });
 
   it('has one successor for each refresh token, however often it was refreshed before or is now', () => {

@@ -1,12 +1,15 @@
-import type { SessionEndReason, SessionEvent } from '../../../schemas/events/session-events.ts';
-import type { LoginMethod } from '../../../schemas/values.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { SessionEndReason, SessionEvent } from '../../../../schemas/events/account/session-events.ts';
+import type { LoginMethod } from '../../../../schemas/values.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 
 /** How long the previous refresh token is accepted: its client may not have received the answer with the newest one. */
 export const PREVIOUS_TOKEN_MS = 30_000;
-/** The same, of a client that repeats the key with which it rotated. */
+/** The same for a client that repeats the `Idempotency-Key` with which it rotated. */
 export const PREVIOUS_TOKEN_BY_KEY_MS = 86_400_000;
-/** A token that was replaced in the last 30 s is told from older ones if it is among so many. */
+/**
+ * Maximum replaced tokens remembered. A token that was replaced in the last 30 s is distinguished from older ones only
+ * if it is among them.
+ */
 const RETIRED_TOKENS_MAX = 200;
 /** How long a session lives after its last refresh, and in all. */
 export const SESSION_IDLE_MS = 7 * 86_400_000;
@@ -20,7 +23,7 @@ export interface Session {
   appId: string;
   method: LoginMethod;
   startedAt: number;
-  /** How often the tokens were rotated. */
+  /** How many times the tokens were rotated. */
   counter: number;
   /** `jti` of the newest access token. */
   accessTokenId: string;
@@ -30,20 +33,20 @@ export interface Session {
   issuedAt: number;
   /** Refresh tokens that were replaced, the previous one last; before it only those of the last 30 s. */
   retired: readonly RetiredToken[];
-  /** Of the key with which the client rotated last. */
+  /** Hash of the `Idempotency-Key` with which the client rotated last. */
   keyHash: string | undefined;
   isRevoked: boolean;
 }
 
 interface RetiredToken {
-  /** `jti`; and that of the token that replaced it. */
+  /** `jti` of the token, and of the token that replaced it. */
   tokenId: string;
   replacedBy: string;
   /** Unix milliseconds. */
   replacedAt: number;
 }
 
-/** Of a login that was in flight when its user ended it: it ended before it began, and never begins. */
+/** Tombstone: the session was revoked before its login completed, so it must never start. */
 interface NeverStarted {
   sessionId: string;
   userId: string;
@@ -93,7 +96,7 @@ type SessionStart = Extract<SessionEvent, { type: 'SessionStarted' }>['data'];
  */
 export const startSession = (session: State, start: SessionStart, used: () => Refusal): SessionEvent[] => {
   if (!session) return [{ type: 'SessionStarted', data: start }];
-  if (!isStarted(session)) throw new Refusal('session_revoked', 'it was ended while it began; log in again');
+  if (!isStarted(session)) throw new Refusal('session_revoked', 'the session was ended during its login; log in again');
   if (session.refreshTokenId === start.refreshTokenId) return [];
   throw used();
 };
@@ -101,9 +104,9 @@ export const startSession = (session: State, start: SessionStart, used: () => Re
 export interface Refresh {
   /** `jti` of the refresh token that the client sent. */
   tokenId: string;
-  /** Of the `Idempotency-Key` that came with it. */
+  /** Hash of the `Idempotency-Key` of the request. */
   keyHash?: string | undefined;
-  /** How long ago a refresh token was issued, where that is known better than by the times of two clocks. */
+  /** How long ago a refresh token was issued, if known more reliably than by comparing the times of two clocks. */
   sinceIssuedMs?: (tokenId: string) => number | undefined;
   successor: { accessTokenId: string; refreshTokenId: string };
 }
@@ -138,21 +141,21 @@ export const refreshSession = (session: State, nowMs: number, refresh: Refresh):
   );
 };
 
-/** Whether the session goes on although a token came that was replaced so long ago. */
+/** Whether the session continues although the token was replaced that long ago. */
 const isAccepted = (session: Session, { tokenId, keyHash }: Refresh, sinceMs: number): boolean => {
   const isPrevious = session.retired.at(-1)?.tokenId === tokenId;
   const hasKey = isPrevious && keyHash !== undefined && keyHash === session.keyHash;
   return sinceMs <= (hasKey ? PREVIOUS_TOKEN_BY_KEY_MS : PREVIOUS_TOKEN_MS);
 };
 
-/** Ends a session, or one that a login is about to start. One that has ended or expired stays as it is. */
+/** Ends a session, or one that a login is about to start. A session that has ended or expired stays as it is. */
 export const endSession = (
   session: State,
   nowMs: number,
   end: { sessionId: string; userId: string; reason: SessionEndReason },
 ): SessionEvent[] => {
   if (session?.isRevoked) return [];
-  // The read model keeps what is personal of an expired session until the session is revoked.
+  // The read model keeps personal data of an expired session until the session is revoked.
   if (session && isExpired(session, nowMs) && end.reason !== 'user_erased') return [];
   return [{ type: 'SessionRevoked', data: end }];
 };

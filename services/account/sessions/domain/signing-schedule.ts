@@ -1,11 +1,11 @@
 import { SESSION_IDLE_MS } from './session.ts';
 
 /**
- * How long a new key is published before tokens are signed with it: twice the time after which verifiers must have fetched
- * the keys again.
+ * How long a new key is published before it signs tokens: twice the time after which verifiers must have fetched the
+ * keys again.
  */
 export const PUBLISHED_FIRST_MS = 120_000;
-/** How far the clocks of two processes may be apart. */
+/** Maximum difference between the clocks of two processes. */
 const CLOCKS_MS = 3_600_000;
 
 interface Created {
@@ -13,13 +13,15 @@ interface Created {
   createdAt: number;
 }
 
-/** When tokens are signed with a key. The first key is there before any verifier. */
+/** When a key starts to sign tokens. The first key exists before any verifier. */
 export const signsFrom = (keys: readonly Created[], at: number): number => {
   const key = keys[at];
   return at === 0 || !key ? -Infinity : key.createdAt + PUBLISHED_FIRST_MS;
 };
 
-/** Until when a key must be published: the last token that it signed has expired then. `Infinity` of the newest key. */
+/**
+ * Until when a key must be published: by then the last token that it signed has expired. `Infinity` for the newest key.
+ */
 export const publishedUntil = (keys: readonly Created[], at: number): number =>
   at + 1 < keys.length ? signsFrom(keys, at + 1) + SESSION_IDLE_MS + CLOCKS_MS : Infinity;
 
@@ -30,6 +32,6 @@ export const signingKeyAt = <Key extends Created>(keys: readonly Key[], nowMs: n
   return key;
 };
 
-/** Those that verify tokens. */
+/** Returns the keys that verify tokens. */
 export const publishedKeysAt = <Key extends Created>(keys: readonly Key[], nowMs: number): Key[] =>
   keys.filter((_, at) => nowMs < publishedUntil(keys, at));

@@ -1,14 +1,14 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Apps } from '../edge/apps.ts';
-import { SessionEnder } from '../edge/session-ender.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { Apps } from '../../../../shared/auth/apps.ts';
+import { SessionEnder } from '../session-ender.ts';
 
-/** Ends one session of a user: another, or the one that asks for it. */
+/** Ends one session of a user: the calling one or another. */
 export class EndSession extends Command<Position> {
   constructor(
     readonly session: { sessionId: string; userId: string },
-    /** Of the session that asks. */
+    /** The app of the calling session. */
     readonly appId: string,
     readonly reason: 'logged_out' | 'ended_by_user',
     readonly metadata: EventMetadata,
@@ -17,7 +17,7 @@ export class EndSession extends Command<Position> {
   }
 }
 
-/** Ends every session of a user but one. */
+/** Ends every session of a user except one. */
 export class EndOtherSessions extends Command<Position> {
   constructor(
     readonly current: { sessionId: string; userId: string; appId: string },

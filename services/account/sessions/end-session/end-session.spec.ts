@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { sessionList } from '../../../schemas/http/session-routes.ts';
-import { sessionStream } from '../../../schemas/events/session-events.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { projectStored } from '../../../shared/testing/project.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { endSessionsOf } from '../session-administration.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import type { Session } from '../../../../schemas/http/account/account-routes.ts';
+import { sessionList } from '../../../../schemas/http/account/session-routes.ts';
+import { sessionStream } from '../../../../schemas/events/account/session-events.ts';
+import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { projectStored } from '../../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { endSessionsOf } from '../../session-administration.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const DAY = 86_400_000;
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 const idOf = ({ accessToken }: Session) => String(decodeJwt(accessToken)['sid']);
 
 describe('the sessions of a user', () => {
@@ -21,8 +22,8 @@ describe('the sessions of a user', () => {
   });
   afterAll(() => account.service.close());
 
-  const ask = ({ accessToken }: Session, path: string, method = 'GET', headers: Record<string, string> = {}) =>
-    account.ask(path, { method, headers: { authorization: `Bearer ${accessToken}`, ...headers } });
+  const ask = (session: Session, path: string, method = 'GET', headers: Record<string, string> = {}) =>
+    account.ask(path, { method, headers: { ...bearer(session), ...headers } });
   const list = async (session: Session) => {
     await projectStored(account.foundation);
     const answer = await ask(session, '/auth/sessions');
@@ -30,11 +31,11 @@ describe('the sessions of a user', () => {
     return sessionList.parse(await answer.json()).items;
   };
   const listedIds = async (session: Session) => (await list(session)).map(({ id }) => id);
-  const isEnded = async ({ accessToken, refreshToken, userId }: Session) => {
+  const isEnded = async (session: Session) => {
     account.clock.time += 1_999;
-    const headers = { authorization: `Bearer ${accessToken}` };
-    const used = await account.ask(`/user/${userId}/profile`, { method: 'POST', headers, body: {} });
-    const refreshed = await account.refresh(refreshToken);
+    const headers = bearer(session);
+    const used = await account.ask(`/user/${session.userId}/profile`, { method: 'POST', headers, body: {} });
+    const refreshed = await account.refresh(session.refreshToken);
     const outcomes = [used, refreshed].map(({ ok }) => ok);
     if (outcomes.every(Boolean)) return false;
     expect([await codeOf(used), await codeOf(refreshed)]).toEqual(['session_revoked', 'session_revoked']);
@@ -82,7 +83,7 @@ describe('the sessions of a user', () => {
     const began = account.clock.time;
     for (let days = 6; days <= 24; days += 6) {
       account.clock.time = began + days * DAY;
-      busy = (await (await account.refresh(busy.refreshToken)).json()) as Session;
+      busy = await sessionOf(await account.refresh(busy.refreshToken));
     }
     expect(await listedIds(await account.logIn(wallet))).toContain(idOf(busy));
     account.clock.time = began + 30 * DAY;
@@ -149,12 +150,10 @@ describe('the sessions of a user', () => {
     const mine = await account.logIn(wallet);
     const { message } = await account.challengeFor(wallet.address);
     const signature = wallet.signMessageSync(message);
-    const { eventStore } = account.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('session-') ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
-    expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('internal_error');
-    eventStore.append = append;
+    const crashed = await withoutAppendsTo('session-', account.foundation, () =>
+      account.redeem(wallet.address, signature),
+    );
+    expect(await codeOf(crashed)).toBe('internal_error');
     expect((await ask(mine, '/auth/sessions', 'DELETE')).status).toBe(204);
     expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('session_revoked');
     expect(await listedIds(mine)).toEqual([idOf(mine)]);

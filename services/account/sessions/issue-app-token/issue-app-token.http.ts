@@ -1,10 +1,9 @@
 import { Controller, Inject } from '@nestjs/common';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
-import type { AppToken } from '../../../schemas/http/session-routes.ts';
-import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
-import { IDS } from '../../../shared/edge/tokens.ts';
-import type { Ids } from '../../../shared/primitives/ids.ts';
-import { SessionTokens } from '../edge/session-tokens.jose.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
+import { IDS } from '../../../../shared/edge/tokens.ts';
+import type { Ids } from '../../../../shared/primitives/ids.ts';
+import { SessionTokens } from '../session-tokens.jose.ts';
 
 const { issueAppToken } = accountRoutes;
 
@@ -16,7 +15,7 @@ export class IssueAppTokenHttp {
   ) {}
 
   @Implements(issueAppToken)
-  issue({ caller }: ParsedRequest<typeof issueAppToken>): Promise<AppToken> {
+  issue({ caller }: ParsedRequest<typeof issueAppToken>) {
     return this.tokens.issueForApp({ appId: caller.appId, signer: caller.signer }, this.ids.token(26));
   }
 }

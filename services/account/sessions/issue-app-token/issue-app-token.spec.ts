@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { appToken } from '../../../schemas/http/session-routes.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { RegisteredApp } from '../register-app/register-app.handler.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { appToken } from '../../../../schemas/http/account/session-routes.ts';
+import { codeOrStatus } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import type { RegisteredApp } from '../../apps/register-app/register-app.handler.ts';
+import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const SIGNER = `0x${'1'.repeat(40)}`;
@@ -31,11 +32,10 @@ describe('a token of an app itself', () => {
     expect(answer.status).toBe(201);
     return appToken.strict().parse(await answer.json());
   };
-  const codeOf = async (answer: Response) => (answer.ok ? 'accepted' : (await problemOfAnswer(answer)).code);
   const rpc = ({ apiKey }: RegisteredApp, accessToken: string) =>
     account.ask('/rpc', {
       method: 'POST',
-      headers: { authorization: `Bearer ${accessToken}` },
+      headers: bearer({ accessToken }),
       body: { method: 'eth_chainId', apiKey },
     });
 
@@ -53,45 +53,45 @@ describe('a token of an app itself', () => {
 
   it('is refused for a signing key, for scheme v1, and for a request that comes again', async () => {
     const { app, server } = await appWithServer();
-    expect(await codeOf(await post(account.appHeadersV2('POST', '/auth/app', undefined, app)))).toBe(
+    expect(await codeOrStatus(await post(account.appHeadersV2('POST', '/auth/app', undefined, app)))).toBe(
       'app_signature_invalid',
     );
-    expect(await codeOf(await post(account.appHeaders({}, server)))).toBe('app_signature_invalid');
+    expect(await codeOrStatus(await post(account.appHeaders({}, server)))).toBe('app_signature_invalid');
     const headers = account.appHeadersV2('POST', '/auth/app', undefined, server);
-    expect([await codeOf(await post(headers)), await codeOf(await post(headers))]).toEqual([
-      'accepted',
+    expect([await codeOrStatus(await post(headers)), await codeOrStatus(await post(headers))]).toEqual([
+      201,
       'request_replayed',
     ]);
     const path = account.challengePath(account.newWallet().address);
     const challenge = await account.ask(path, { headers: account.appHeadersV2('GET', path, undefined, server) });
-    expect(await codeOf(challenge)).toBe('app_signature_invalid');
+    expect(await codeOrStatus(challenge)).toBe('app_signature_invalid');
   });
 
   it('is taken by /rpc, and is forbidden wherever a user is needed', async () => {
     const { app, server } = await appWithServer();
     const { accessToken } = await tokenOf(server);
-    const authorization = `Bearer ${accessToken}`;
+    const headers = bearer({ accessToken });
     expect(await (await rpc(app, accessToken)).json()).toMatchObject({ result: '0x9b4' });
     const asks = [
-      account.ask(`/user/${app.id}`, { headers: { authorization } }),
-      account.ask('/auth/sessions', { headers: { authorization } }),
-      account.ask('/auth/sessions', { method: 'DELETE', headers: { authorization } }),
-      account.ask('/onchain/send', { method: 'POST', headers: { authorization }, body: { to: SIGNER } }),
-      account.redeem(SIGNER, '0x', { ...account.appHeaders({}, app), authorization }),
+      account.ask(`/user/${app.id}`, { headers }),
+      account.ask('/auth/sessions', { headers }),
+      account.ask('/auth/sessions', { method: 'DELETE', headers }),
+      account.ask('/onchain/send', { method: 'POST', headers, body: { to: SIGNER } }),
+      account.redeem(SIGNER, '0x', { ...account.appHeaders({}, app), ...headers }),
     ];
     for (const answer of await Promise.all(asks)) {
-      expect([answer.status, await codeOf(answer)]).toEqual([403, 'forbidden']);
+      expect([answer.status, await codeOrStatus(answer)]).toEqual([403, 'forbidden']);
     }
   });
 
   it.each(['server key', 'app'])('ends within two seconds of the %s', async (ended) => {
     const { app, server } = await appWithServer();
     const { accessToken } = await tokenOf(server);
-    expect(await codeOf(await rpc(app, accessToken))).toBe('accepted');
+    expect(await codeOrStatus(await rpc(app, accessToken))).toBe(200);
     await account.apps.change(app.id, ended === 'app' ? { revoke: true } : { revokeServerKey: undefined });
     account.clock.time += 1_999;
-    expect(await codeOf(await rpc(app, accessToken))).toBe(ended === 'app' ? 'app_revoked' : 'token_invalid');
-    expect(await codeOf(await post(account.appHeadersV2('POST', '/auth/app', undefined, server)))).toBe(
+    expect(await codeOrStatus(await rpc(app, accessToken))).toBe(ended === 'app' ? 'app_revoked' : 'token_invalid');
+    expect(await codeOrStatus(await post(account.appHeadersV2('POST', '/auth/app', undefined, server)))).toBe(
       ended === 'app' ? 'app_revoked' : 'app_signature_invalid',
     );
   });
@@ -103,7 +103,7 @@ describe('a token of an app itself', () => {
     const [, former] = (await account.apps.list()).find(({ id }) => id === app.id)?.serverSigners ?? [];
     await account.apps.change(app.id, { revokeServerKey: former });
     account.clock.time += 1_999;
-    expect(await codeOf(await rpc(app, older.accessToken))).toBe('token_invalid');
-    expect(await codeOf(await rpc(app, newer.accessToken))).toBe('accepted');
+    expect(await codeOrStatus(await rpc(app, older.accessToken))).toBe('token_invalid');
+    expect(await codeOrStatus(await rpc(app, newer.accessToken))).toBe(200);
   });
 });

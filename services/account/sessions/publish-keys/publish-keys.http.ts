@@ -1,11 +1,11 @@
 import { Controller, Inject } from '@nestjs/common';
-import { accountRoutes, type PublicKeys } from '../../../schemas/http/account-routes.ts';
-import type { IssuerMetadata } from '../../../schemas/http/issuer-routes.ts';
-import { AuditKey } from '../../../shared/audit/audit-key.jose.ts';
-import type { TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
-import { Implements } from '../../../shared/edge/implements.ts';
-import { TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
-import { SigningKeys } from '../edge/signing-keys.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
+import type { IssuerMetadata } from '../../../../schemas/http/account/issuer-routes.ts';
+import { AuditKey } from '../../../../shared/audit/audit-key.ts';
+import type { TokenIssuer } from '../../../../shared/auth/access-tokens.jose.ts';
+import { Implements } from '../../../../shared/edge/requests/implements.ts';
+import { TOKEN_ISSUER } from '../../../../shared/edge/tokens.ts';
+import { SigningKeys } from '../signing-keys.ts';
 
 const { publicKeys, openidConfiguration, authorizationServer } = accountRoutes;
 
@@ -18,29 +18,29 @@ export class PublishKeysHttp {
   ) {}
 
   @Implements(publicKeys)
-  async published(): Promise<PublicKeys> {
+  async published() {
     const { keys } = await this.keys.published();
     return { keys: [...keys, this.auditKey.published] };
   }
 
   @Implements(openidConfiguration)
-  openidMetadata(): Promise<IssuerMetadata> {
-    return Promise.resolve(this.metadata());
+  openidMetadata() {
+    return this.metadata();
   }
 
   @Implements(authorizationServer)
-  serverMetadata(): Promise<IssuerMetadata> {
-    return Promise.resolve(this.metadata());
+  serverMetadata() {
+    return this.metadata();
   }
 
-  private metadata(): IssuerMetadata {
+  private metadata(): Promise<IssuerMetadata> {
     const issuer = this.issuer.issuer();
-    return {
+    return Promise.resolve({
       issuer,
       jwks_uri: issuer + publicKeys.path,
       id_token_signing_alg_values_supported: ['ES256'],
       subject_types_supported: ['public'],
       response_types_supported: [],
-    };
+    });
   }
 }

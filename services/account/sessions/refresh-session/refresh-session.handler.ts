@@ -1,21 +1,22 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { AppEnds } from '../../../shared/auth/app-ends.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { refuseExceeded, type RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
+import { AppEnds } from '../../../../shared/auth/app-ends.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { Session } from '../../../../schemas/http/account/account-routes.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { refuseExceeded, type RateLimitStatus } from '../../../../shared/edge/limits/rate-limits.ts';
 import { LRUCache } from 'lru-cache';
-import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { sessionStream } from '../../../../schemas/events/account/session-events.ts';
 import { isStarted, refreshSession, sessionFold } from '../domain/session.ts';
-import { SessionTokens } from '../edge/session-tokens.jose.ts';
+import { SessionTokens } from '../session-tokens.jose.ts';
+import { atMost } from '../../../../shared/primitives/at-most.ts';
 
 export interface Refreshed {
   session: Session;
   position: Position;
-  /** `false` when the previous token was sent, for which the same successor is issued again. */
+  /** `false` if the previous token was sent, for which the same successor is issued again. */
   rotated: boolean;
 }
 
@@ -23,7 +24,7 @@ export interface Refreshed {
 export class RefreshSession extends Command<Refreshed> {
   constructor(
     readonly token: { sessionId: string; tokenId: string },
-    /** `Idempotency-Key`: a secret of the client, by which it can ask for the same successor for a day. */
+    /** `Idempotency-Key`: a secret of the client, with which it can ask for the same successor for a day. */
     readonly key: string | undefined,
     /** How many rotations of this session are left; the route counts this one. Repeats and a revocation are not limited. */
     readonly rotationLimit: RateLimitStatus | undefined,
@@ -33,16 +34,16 @@ export class RefreshSession extends Command<Refreshed> {
   }
 }
 
-/** Rotations whose time is remembered, of the tokens used last. */
+/** Maximum rotations whose time is remembered, of the tokens used last. */
 const ROTATIONS_MAX = 10_000;
 
 @CommandHandler(RefreshSession)
 export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
   /**
-   * When this process issued a refresh token, by elapsed time: a clock that is set must not end the session of a client
-   * that lost an answer a second ago.
+   * When this process issued each refresh token, by elapsed time: setting the clock must not end the session of a
+   * client that lost an answer a second ago.
    */
-  private readonly issuedAt = new LRUCache<string, number>({ max: ROTATIONS_MAX });
+  private readonly issuedAt = new LRUCache<string, number>(atMost(ROTATIONS_MAX));
 
   constructor(
     private readonly transactor: Transactor,

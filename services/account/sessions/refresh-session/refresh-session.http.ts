@@ -1,11 +1,11 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { accountRoutes, type Session } from '../../../schemas/http/account-routes.ts';
-import { refreshKey } from '../../../schemas/http/headers.ts';
-import { invalid } from '../../../shared/errors/refusal.ts';
-import { addressKey, RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
-import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
-import { SessionTokens } from '../edge/session-tokens.jose.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
+import { refreshKey } from '../../../../schemas/http/headers.ts';
+import { invalid } from '../../../../shared/errors/refusal.ts';
+import { addressKey, RateLimits, refuseExceeded } from '../../../../shared/edge/limits/rate-limits.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
+import { SessionTokens } from '../session-tokens.jose.ts';
 import { RefreshSession } from './refresh-session.handler.ts';
 
 const { refreshSession } = accountRoutes;
@@ -20,7 +20,7 @@ export class RefreshSessionHttp {
   ) {}
 
   @Implements(refreshSession)
-  async refresh({ body, context }: ParsedRequest<typeof refreshSession>): Promise<CommandAnswer<Session>> {
+  async refresh({ body, context }: ParsedRequest<typeof refreshSession>) {
     const given = context.header('idempotency-key');
     if (given !== undefined && !refreshKey.pattern.test(given))
       throw invalid({ path: 'idempotency-key', message: 'is not 16 to 128 visible characters' });
@@ -40,7 +40,7 @@ export class RefreshSessionHttp {
     return { body: session, position };
   }
 
-  /** A token that is not valid counts against the rate limit of the caller's address. */
+  /** An invalid token counts against the rate limit of the caller's address. */
   private async verify(refreshToken: string, ip: string) {
     try {
       return await this.tokens.readRefreshToken(refreshToken);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import type { Session } from '../../../../schemas/http/account/account-routes.ts';
+import { atOnce } from '../../../../shared/testing/at-once.ts';
+import { codeOf, problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { bearer, sessionOf } from '../../testing/sessions.ts';
 
 const folder = temporaryFolder();
 const DAY = 86_400_000;
 const KEY = 'a-secret-of-this-client';
-const session = async (answer: Response) => (await answer.json()) as Session;
-const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 const claimsOf = ({ refreshToken }: Session) => decodeJwt<{ sid: string; ctr: number }>(refreshToken);
 
 describe('refreshing a session', () => {
@@ -25,7 +25,7 @@ describe('refreshing a session', () => {
     const answer = await account.refresh(first.refreshToken);
     expect(answer.status).toBe(201);
     expect(answer.headers.get('x-position')).toMatch(/^[\w-]{20,}$/);
-    const second = await session(answer);
+    const second = await sessionOf(answer);
     expect(Object.keys(second).sort()).toEqual(Object.keys(first).sort());
     expect(claimsOf(second)).toMatchObject({ sid: claimsOf(first).sid, sub: first.userId, ctr: 1 });
     expect(claimsOf(second).jti).not.toBe(claimsOf(first).jti);
@@ -36,9 +36,9 @@ describe('refreshing a session', () => {
 
   it('gives a thousand parallel requests the same successor', async () => {
     const { refreshToken } = await account.logIn(account.newWallet());
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => account.refresh(refreshToken)));
+    const answers = await atOnce(1_000, () => account.refresh(refreshToken));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    const sessions = await Promise.all(answers.map(session));
+    const sessions = await Promise.all(answers.map(sessionOf));
     expect(new Set(sessions.map((one) => JSON.stringify(claimsOf(one)))).size).toBe(1);
     const [one] = sessions;
     const events = await account.foundation.eventStore.read(`session-${one ? claimsOf(one).sid : ''}`);
@@ -47,15 +47,15 @@ describe('refreshing a session', () => {
 
   it('answers the previous token the same again for 30 s', async () => {
     const first = await account.logIn(account.newWallet());
-    const second = await session(await account.refresh(first.refreshToken));
+    const second = await sessionOf(await account.refresh(first.refreshToken));
     account.clock.time += 30_000;
-    expect(claimsOf(await session(await account.refresh(first.refreshToken)))).toEqual(claimsOf(second));
+    expect(claimsOf(await sessionOf(await account.refresh(first.refreshToken)))).toEqual(claimsOf(second));
     expect((await account.refresh(second.refreshToken)).status).toBe(201);
   });
 
   it('ends the session when the previous token comes after more than 30 s', async () => {
     const first = await account.logIn(account.newWallet());
-    const second = await session(await account.refresh(first.refreshToken));
+    const second = await sessionOf(await account.refresh(first.refreshToken));
     account.clock.time += 30_001;
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('session_revoked');
@@ -66,7 +66,7 @@ describe('refreshing a session', () => {
 
   it('ends the session also for its access token, within two seconds, although no projection runs', async () => {
     const first = await account.logIn(account.newWallet());
-    const headers = { authorization: `Bearer ${first.accessToken}` };
+    const headers = bearer(first);
     const change = () =>
       account.ask(`/user/${first.userId}/profile`, { method: 'POST', headers, body: { username: 'ada' } });
     expect((await change()).status).toBe(200);
@@ -79,22 +79,22 @@ describe('refreshing a session', () => {
 
   it('refuses the third of three tabs, and ends nothing; after 30 s it ends the session', async () => {
     const first = await account.logIn(account.newWallet());
-    const second = await session(await account.refresh(first.refreshToken));
-    const third = await session(await account.refresh(second.refreshToken));
+    const second = await sessionOf(await account.refresh(first.refreshToken));
+    const third = await sessionOf(await account.refresh(second.refreshToken));
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
     const fourth = await account.refresh(third.refreshToken);
     expect(fourth.status).toBe(201);
     account.clock.time += 30_001;
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
-    expect(await codeOf(await account.refresh((await session(fourth)).refreshToken))).toBe('session_revoked');
+    expect(await codeOf(await account.refresh((await sessionOf(fourth)).refreshToken))).toBe('session_revoked');
   });
 
   it('gives a thousand parallel requests with a key the same successor, and a day later again', async () => {
     const { refreshToken } = await account.logIn(account.newWallet());
     const headers = { 'idempotency-key': KEY };
-    const many = await Promise.all(Array.from({ length: 1_000 }, () => account.refresh(refreshToken, headers)));
+    const many = await atOnce(1_000, () => account.refresh(refreshToken, headers));
     account.clock.time += DAY;
-    const sessions = await Promise.all([...many, await account.refresh(refreshToken, headers)].map(session));
+    const sessions = await Promise.all([...many, await account.refresh(refreshToken, headers)].map(sessionOf));
     expect(new Set(sessions.map((one) => JSON.stringify(claimsOf(one)))).size).toBe(1);
     const { refreshToken: successor = '' } = sessions[0] ?? {};
     expect((await account.refresh(successor)).status).toBe(201);
@@ -107,7 +107,7 @@ describe('refreshing a session', () => {
     const began = account.clock.time;
     for (let days = 6; days <= 24; days += 6) {
       account.clock.time = began + days * DAY;
-      busy = await session(await account.refresh(busy.refreshToken));
+      busy = await sessionOf(await account.refresh(busy.refreshToken));
     }
     expect(await codeOf(await account.refresh(idle.refreshToken))).toBe('refresh_token_invalid');
     expect(busy.refreshTokenExpire).toBe(Math.floor(began / 1_000) * 1_000 + 30 * DAY);
@@ -175,10 +175,10 @@ describe('refreshing a session', () => {
   it('gives a client that lost an answer the same again, although the clock was set meanwhile', async () => {
     for (const jumpMs of [3_600_000, -3_600_000]) {
       const first = await account.logIn(account.newWallet());
-      const second = await session(await account.refresh(first.refreshToken));
+      const second = await sessionOf(await account.refresh(first.refreshToken));
       account.clock.jump(jumpMs);
       account.clock.time += 1_000;
-      expect(claimsOf(await session(await account.refresh(first.refreshToken)))).toEqual(claimsOf(second));
+      expect(claimsOf(await sessionOf(await account.refresh(first.refreshToken)))).toEqual(claimsOf(second));
       account.clock.time += 30_000;
       expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
     }
@@ -195,7 +195,7 @@ describe('the rate limit of refreshes', () => {
     for (let repeat = 0; repeat < 5; repeat += 1) {
       expect((await account.refresh(first.refreshToken)).headers.get('ratelimit')).toMatch(/r=1/);
     }
-    const third = await session(await account.refresh((await session(answer)).refreshToken));
+    const third = await sessionOf(await account.refresh((await sessionOf(answer)).refreshToken));
     const refused = await account.refresh(third.refreshToken);
     const problem = await problemOfAnswer(refused);
     expect(problem.code).toBe('rate_limited');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { identityStream, type IdentityEvent } from '../../../schemas/events/identity-events.ts';
-import { given } from '../../../shared/testing/given.ts';
+import { identityStream, type IdentityEvent } from '../../../../schemas/events/account/identity-events.ts';
+import { given } from '../../../../shared/testing/given.ts';
 import {
   claimIdentity,
   contractAccount,
@@ -12,8 +12,7 @@ import {
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
-const { formerId: _, ...identity } = wallet;
-const claim = { ...identity, userId: 'usr_1' };
+const claim = { ...wallet, userId: 'usr_1' };
 const claimed: IdentityEvent = { type: 'IdentityClaimed', data: claim };
 const released: IdentityEvent = {
   type: 'IdentityReleased',
@@ -23,38 +22,37 @@ const at = (...events: IdentityEvent[]): [IdentityEvent, number][] => events.map
 
 describe('an identity', () => {
   it('belongs to the user who claims it first', () => {
-    given(identityFold, [])
-      .when((holder) => claimIdentity(holder, claim))
-      .then([{ type: 'IdentityClaimed', data: claim }]);
-    const { state, when } = given(identityFold, at(claimed));
-    when((holder) => claimIdentity(holder, { ...claim, userId: 'usr_2' })).then([]);
+    given(identityFold, []).decides(
+      (holder) => claimIdentity(holder, claim),
+      [{ type: 'IdentityClaimed', data: claim }],
+    );
+    const { state, decides } = given(identityFold, at(claimed));
+    decides((holder) => claimIdentity(holder, { ...claim, userId: 'usr_2' }), []);
     expect(state).toEqual({ userId: 'usr_1', claims: 1 });
   });
 
   it('is released once, and may be claimed by another user then', () => {
     const { identityId } = wallet;
-    given(identityFold, at(claimed))
-      .when((holder) => releaseIdentity(holder, { identityId, claim: 1 }))
-      .then([released]);
-    const { state, when } = given(identityFold, at(claimed, released));
+    given(identityFold, at(claimed)).decides((holder) => releaseIdentity(holder, { identityId, claim: 1 }), [released]);
+    const { state, decides } = given(identityFold, at(claimed, released));
     expect(state).toEqual({ userId: undefined, claims: 1 });
-    when((holder) => releaseIdentity(holder, { identityId, claim: 1 })).then([]);
+    decides((holder) => releaseIdentity(holder, { identityId, claim: 1 }), []);
     const byAnother = { ...claim, userId: 'usr_2' };
-    when((holder) => claimIdentity(holder, byAnother)).then([{ type: 'IdentityClaimed', data: byAnother }]);
+    decides((holder) => claimIdentity(holder, byAnother), [{ type: 'IdentityClaimed', data: byAnother }]);
   });
 
   it('is not released by who means an earlier claim', () => {
     const again: IdentityEvent = { type: 'IdentityClaimed', data: { ...claim, userId: 'usr_2' } };
-    given(identityFold, at(claimed, released, again))
-      .when((holder) => releaseIdentity(holder, { identityId: wallet.identityId, claim: 1 }))
-      .then([]);
+    given(identityFold, at(claimed, released, again)).decides(
+      (holder) => releaseIdentity(holder, { identityId: wallet.identityId, claim: 1 }),
+      [],
+    );
   });
 
   it('of a wallet has an id that ignores the case of the address and must never change', () => {
     const identityId = '7eaadf1989ccf0de8d49bd96d97f3677db8342952910f4ac0bf91f6f5f34f679';
-    const formerId = '295e1786a73e4156667cc0652b741d95e2680a4b97f74d1985ac2334034d55f8';
     const label = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-    expect(wallet).toEqual({ identityId, formerId, method: 'wallet', label });
+    expect(wallet).toEqual({ identityId, method: 'wallet', label });
     expect(walletIdentity(wallet.label.toLowerCase()).identityId).toBe(identityId);
     expect(identityStream(identityId)).toBe(`identity-${identityId}`);
   });

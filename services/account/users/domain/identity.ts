@@ -1,25 +1,24 @@
-import type { IdentityEvent } from '../../../schemas/events/identity-events.ts';
-import type { LoginMethod } from '../../../schemas/values.ts';
-import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
+import type { IdentityEvent } from '../../../../schemas/events/account/identity-events.ts';
+import type { LoginMethod } from '../../../../schemas/values.ts';
+import { walletIdentityId } from '../../../../shared/chain/identifiers/wallet-identity.ts';
 
 /** A proven way to log in, such as a wallet. */
 export interface Identity {
   identityId: string;
-  /** The id by which earlier versions claimed it: it keeps that where they did. */
-  formerId?: string;
   method: LoginMethod;
-  /** How its owner knows it: the address of a wallet, with its chain if it is a contract. */
+  /** How its owner recognises it: the address of a wallet, with its chain if it is a contract. */
   label: string;
 }
 
-export const walletIdentity = (address: string): Identity => {
-  const [identityId, formerId] = walletIdentityIds(address);
-  return { identityId, formerId, method: 'wallet', label: address };
-};
+export const walletIdentity = (address: string): Identity => ({
+  identityId: walletIdentityId(address),
+  method: 'wallet',
+  label: address,
+});
 /** A contract by chain and address: somebody else may control the same address on another chain. */
 export const contractAccount = (address: string, chainId: number): string =>
   `eip155:${String(chainId)}:${address.toLowerCase()}`;
-/** @param identityId the keyed id of that contract's `contractAccount` */
+/** @param identityId the keyed id of the contract's `contractAccount` */
 export const contractIdentity = ({
   identityId,
   signer,
@@ -33,7 +32,7 @@ export const contractIdentity = ({
 export interface IdentityHolder {
   /** `undefined` while nobody holds the identity. */
   userId: string | undefined;
-  /** How often it was claimed. The number of the newest claim tells that claim from earlier ones. */
+  /** How many times it was claimed. This number identifies the newest claim among all claims. */
   claims: number;
 }
 
@@ -50,7 +49,7 @@ export const claimIdentity = (
 ): IdentityEvent[] =>
   holder.userId === undefined ? [{ type: 'IdentityClaimed', data: { identityId, method, label, userId } }] : [];
 
-/** Releases one claim, and none that was made since. */
+/** Releases a given claim, but not a later one. */
 export const releaseIdentity = (
   { userId, claims }: IdentityHolder,
   { identityId, claim }: { identityId: string; claim: number },

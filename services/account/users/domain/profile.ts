@@ -1,17 +1,17 @@
-import type { MessengerChanges, ProfileChanges } from '../../../schemas/events/user-events.ts';
-import type { FieldError } from '../../../schemas/http/problem.ts';
-import { messengerRules, profileRules, type ProfileMember, type ProfileRule } from '../../../schemas/profile.ts';
-import { invalid } from '../../../shared/errors/refusal.ts';
+import type { MessengerChanges, ProfileChanges } from '../../../../schemas/events/account/user-events.ts';
+import type { FieldError } from '../../../../schemas/http/problem.ts';
+import { messengerRules, profileRules, type ProfileMember, type ProfileRule } from '../../../../schemas/profile.ts';
+import { invalid } from '../../../../shared/errors/refusal.ts';
 import { errorOfText, fittedText, withoutDirections } from './visible-text.ts';
 
 /**
- * Returns profile changes as they are stored: trimmed, in Unicode NFC, with `null` for empty text.
+ * Returns profile changes in their stored form: trimmed, in Unicode NFC, with `null` for empty text.
  * @throws Refusal validation_failed, which names every invalid member
  */
 export const readProfile = (given: ProfileChanges, options: TextOptions): ProfileChanges =>
   readTexts<ProfileMember>(profileRules, given, options);
 
-/** The same of the texts of a messenger. */
+/** Like `readProfile`, for the texts of a messenger. */
 export const readMessengerTexts = (given: MessengerChanges, options: TextOptions): MessengerChanges =>
   readTexts<keyof typeof messengerRules>(messengerRules, given, options);
 
@@ -48,8 +48,8 @@ const errorOf = (rule: ProfileRule, text: string, allowLocalHttp: boolean): stri
 };
 
 /**
- * Returns what of a profile fits that somebody else says of a person, as it is stored: texts are cut and lose what nobody
- * sees, and a member that cannot be made to fit is left out.
+ * Makes profile data of a third party fit, in its stored form: cuts texts and removes invisible characters, and leaves
+ * out members that cannot be made to fit.
  * @param said members of any type
  */
 export const fittedProfile = (
@@ -83,5 +83,8 @@ const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
   return url.protocol === 'https:' || (allowLocalHttp && url.hostname === 'localhost');
 };
 
-/** `URL` checks the Punycode of a label only if another label is not ASCII: so each is parsed beside the label `ü`. */
+/**
+ * `URL` checks the Punycode of a label only if another label is not ASCII, so each label is parsed beside the label
+ * `ü`.
+ */
 const isLabel = (label: string): boolean => !label.startsWith('xn--') || URL.canParse(`https://\u00fc.${label}`);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type UserEvent, userStream } from '../../../schemas/events/user-events.ts';
-import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
+import { type UserEvent, userStream } from '../../../../schemas/events/account/user-events.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../../shared/testing/given.ts';
 import { walletIdentity } from './identity.ts';
-import type { SmartAccount } from './smart-account.ts';
+import type { AssignedAccount } from '../../../../schemas/events/account/user-events.ts';
 import {
   eraseUser,
   isErased,
@@ -32,32 +32,32 @@ const at = (...events: UserEvent[]): [UserEvent, number][] => events.map((event)
 
 describe('a user', () => {
   it('is registered and linked with its identity by the first login only', () => {
-    given(userFold, [])
-      .when((user) => logIn(user, login))
-      .then([registered, linked, loggedIn('ses_1')]);
-    given(userFold, at(registered, linked, loggedIn('ses_0')))
-      .when((user) => logIn(user, login))
-      .then([loggedIn('ses_1')]);
+    given(userFold, []).decides((user) => logIn(user, login), [registered, linked, loggedIn('ses_1')]);
+    given(userFold, at(registered, linked, loggedIn('ses_0'))).decides(
+      (user) => logIn(user, login),
+      [loggedIn('ses_1')],
+    );
   });
 
   it('is linked with another identity by the first login with it', () => {
     const second = { identityId: 'other', method: 'email' as const, label: 'ada@shop.example' };
-    const { when } = given(userFold, at(registered, linked, loggedIn('ses_1')));
-    when((user) => logIn(user, { ...login, ...second, sessionId: 'ses_2' })).then([
-      { type: 'IdentityLinked', data: { userId, ...second } },
-      {
-        type: 'UserLoggedIn',
-        data: { userId, identityId: 'other', method: 'email', appId: 'app_1', sessionId: 'ses_2' },
-      },
-    ]);
+    const { decides } = given(userFold, at(registered, linked, loggedIn('ses_1')));
+    decides(
+      (user) => logIn(user, { ...login, ...second, sessionId: 'ses_2' }),
+      [
+        { type: 'IdentityLinked', data: { userId, ...second } },
+        {
+          type: 'UserLoggedIn',
+          data: { userId, identityId: 'other', method: 'email', appId: 'app_1', sessionId: 'ses_2' },
+        },
+      ],
+    );
     const both = at(registered, linked, { type: 'IdentityLinked', data: { userId, ...second } });
-    given(userFold, both)
-      .when((user) => logIn(user, login))
-      .then([loggedIn('ses_1')]);
+    given(userFold, both).decides((user) => logIn(user, login), [loggedIn('ses_1')]);
   });
 
   it('is assigned an account on each chain by the first login since that is configured', () => {
-    const accountOn = (chainId: number): SmartAccount => ({
+    const accountOn = (chainId: number): AssignedAccount => ({
       chainId,
       address: '0x1234567890AbcdEF1234567890aBcdef12345678',
       owner: wallet.label,
@@ -70,33 +70,34 @@ describe('a user', () => {
     });
     const onBoth = (user: typeof userFold.initial) =>
       logIn(user, { ...login, smartAccounts: [accountOn(1), accountOn(10)] });
-    given(userFold, [])
-      .when(onBoth)
-      .then([registered, assigned(1), assigned(10), linked, loggedIn('ses_1')]);
-    given(userFold, at(registered, assigned(1), assigned(5), linked))
-      .when(onBoth)
-      .then([assigned(10), loggedIn('ses_1')]);
-    given(userFold, at(registered, assigned(1), assigned(10), linked, loggedIn('ses_1')))
-      .when(onBoth)
-      .then([]);
+    given(userFold, []).decides(onBoth, [registered, assigned(1), assigned(10), linked, loggedIn('ses_1')]);
+    given(userFold, at(registered, assigned(1), assigned(5), linked)).decides(onBoth, [
+      assigned(10),
+      loggedIn('ses_1'),
+    ]);
+    given(userFold, at(registered, assigned(1), assigned(10), linked, loggedIn('ses_1'))).decides(onBoth, []);
   });
 
   it('has of a login what the app said of it, and what the method knows, where its profile is empty', () => {
     const { data } = loggedIn('ses_1') as Extract<UserEvent, { type: 'UserLoggedIn' }>;
-    given(userFold, at(registered, linked))
-      .when((user) => logIn(user, { ...login, domainId: 0 }))
-      .then([{ type: 'UserLoggedIn', data: { ...data, domainId: 0 } }]);
+    given(userFold, at(registered, linked)).decides(
+      (user) => logIn(user, { ...login, domainId: 0 }),
+      [{ type: 'UserLoggedIn', data: { ...data, domainId: 0 } }],
+    );
     const profile = { username: 'ada', firstname: 'Ada', lastname: null };
     const filled = (changes: object): UserEvent => ({ type: 'ProfileUpdated', data: { userId, changes } });
-    given(userFold, [])
-      .when((user) => logIn(user, { ...login, profile }))
-      .then([registered, linked, loggedIn('ses_1'), filled({ username: 'ada', firstname: 'Ada' })]);
-    given(userFold, at(registered, linked, filled({ username: 'countess', lastname: 'L' })))
-      .when((user) => logIn(user, { ...login, profile }))
-      .then([loggedIn('ses_1'), filled({ firstname: 'Ada' })]);
-    given(userFold, at(registered, linked, loggedIn('ses_1')))
-      .when((user) => logIn(user, { ...login, profile }))
-      .then([]);
+    given(userFold, []).decides(
+      (user) => logIn(user, { ...login, profile }),
+      [registered, linked, loggedIn('ses_1'), filled({ username: 'ada', firstname: 'Ada' })],
+    );
+    given(userFold, at(registered, linked, filled({ username: 'countess', lastname: 'L' }))).decides(
+      (user) => logIn(user, { ...login, profile }),
+      [loggedIn('ses_1'), filled({ firstname: 'Ada' })],
+    );
+    given(userFold, at(registered, linked, loggedIn('ses_1'))).decides(
+      (user) => logIn(user, { ...login, profile }),
+      [],
+    );
   });
 
   it('is unlinked from an identity, once, and never from its last one', () => {
@@ -109,24 +110,19 @@ describe('a user', () => {
     const unlink = (claim: number) => (user: typeof userFold.initial) =>
       unlinkIdentity(user, { userId, identityId, claim });
     const both = at(registered, linked, linkedOther);
-    given(userFold, both)
-      .when(unlink(1))
-      .then([unlinked(1)]);
-    given(userFold, at(registered, linked))
-      .when(unlink(1))
-      .refused('last_identity', /link another/);
+    given(userFold, both).decides(unlink(1), [unlinked(1)]);
+    given(userFold, at(registered, linked)).refuses(unlink(1), 'last_identity', /link another/);
     for (const state of [given(userFold, at(registered, linkedOther)).state, userFold.initial]) {
       expect(refusalBy(() => unlink(0)(state)).code).toBe('identity_not_found');
     }
-    given(userFold, at(registered, linkedOther))
-      .when((user) => unlinkIdentity(user, { userId, identityId: 'toString', claim: 0 }))
-      .refused('identity_not_found');
-    given(userFold, [...both, ...at(unlinked(1))])
-      .when(unlink(1))
-      .then([]);
+    given(userFold, at(registered, linkedOther)).refuses(
+      (user) => unlinkIdentity(user, { userId, identityId: 'toString', claim: 0 }),
+      'identity_not_found',
+    );
+    given(userFold, [...both, ...at(unlinked(1))]).decides(unlink(1), []);
     const again = given(userFold, [...both, ...at(unlinked(1), linked)]);
-    again.when(unlink(1)).then([]);
-    again.when(unlink(2)).then([unlinked(2)]);
+    again.decides(unlink(1), []);
+    again.decides(unlink(2), [unlinked(2)]);
     expectNothingTheSecondTime(userFold, again.state, unlink(2), NOON);
   });
 
@@ -140,29 +136,28 @@ describe('a user', () => {
 
   it('is erased once, and changes no more', () => {
     const erase = (user: typeof userFold.initial) => eraseUser(user, userId);
-    given(userFold, [])
-      .when(erase)
-      .refused('user_not_found', /no user has this id/);
+    given(userFold, []).refuses(erase, 'user_not_found', /no user has this id/);
     expect(isErased(userFold.initial)).toBe(false);
     const known = given(userFold, at(registered, linked));
     expect(isErased(known.state)).toBe(false);
-    known.when(erase).then([erased]);
-    const { state, when } = given(userFold, at(registered, linked, erased));
+    known.decides(erase, [erased]);
+    const { state, decides, refuses } = given(userFold, at(registered, linked, erased));
     expect(isErased(state)).toBe(true);
-    when(erase).then([]);
-    when((user) => updateProfile(user, userId, {})).refused('user_erased', /this user was erased/);
-    when((user) => updateMessenger(user, userId, {})).refused('user_erased', /this user was erased/);
+    decides(erase, []);
+    refuses((user) => updateProfile(user, userId, {}), 'user_erased', /this user was erased/);
+    refuses((user) => updateMessenger(user, userId, {}), 'user_erased', /this user was erased/);
   });
 
   it('records only members of its messenger that differ', () => {
     const claimed = (changes: object): UserEvent => ({ type: 'MessengerUpdated', data: { userId, changes } });
     const known = given(userFold, at(registered, claimed({ messengerId: '42', messengerVerified: false })));
-    known.when((user) => updateMessenger(user, userId, { messengerId: '42', messengerUsername: null })).then([]);
-    known.when((user) => updateMessenger(user, userId, {})).then([]);
-    known
-      .when((user) => updateMessenger(user, userId, { messengerId: '43', messengerVerified: false }))
-      .then([claimed({ messengerId: '43' })]);
-    known.when((user) => updateMessenger(user, userId, { messengerId: null })).then([claimed({ messengerId: null })]);
+    known.decides((user) => updateMessenger(user, userId, { messengerId: '42', messengerUsername: null }), []);
+    known.decides((user) => updateMessenger(user, userId, {}), []);
+    known.decides(
+      (user) => updateMessenger(user, userId, { messengerId: '43', messengerVerified: false }),
+      [claimed({ messengerId: '43' })],
+    );
+    known.decides((user) => updateMessenger(user, userId, { messengerId: null }), [claimed({ messengerId: null })]);
   });
 
   it('remembers its last 64 logins with the ids of their events', () => {
@@ -189,21 +184,19 @@ describe('a user', () => {
       type: 'ProfileUpdated',
       data: { userId, changes: { username: 'ada', avatar: null } },
     });
-    given(userFold, named)
-      .when((user) => updateProfile(user, userId, { username: 'ada', firstname: 'Ada', avatar: null }))
-      .then([{ type: 'ProfileUpdated', data: { userId, changes: { firstname: 'Ada' } } }]);
-    given(userFold, named)
-      .when((user) => updateProfile(user, userId, {}))
-      .then([]);
-    given(userFold, named)
-      .when((user) => updateProfile(user, userId, { username: null }))
-      .then([{ type: 'ProfileUpdated', data: { userId, changes: { username: null } } }]);
+    given(userFold, named).decides(
+      (user) => updateProfile(user, userId, { username: 'ada', firstname: 'Ada', avatar: null }),
+      [{ type: 'ProfileUpdated', data: { userId, changes: { firstname: 'Ada' } } }],
+    );
+    given(userFold, named).decides((user) => updateProfile(user, userId, {}), []);
+    given(userFold, named).decides(
+      (user) => updateProfile(user, userId, { username: null }),
+      [{ type: 'ProfileUpdated', data: { userId, changes: { username: null } } }],
+    );
   });
 
   it('keeps members that a profile update does not mention', () => {
-    given(userFold, at(registered))
-      .when((user) => updateProfile(user, userId, {}))
-      .then([]);
+    given(userFold, at(registered)).decides((user) => updateProfile(user, userId, {}), []);
   });
 
   it('has an id and a stream name', () => {

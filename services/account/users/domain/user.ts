@@ -1,8 +1,12 @@
-import type { MessengerChanges, ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { evolveUser, type UserDocument } from '../../../shared/read-models/users.ts';
+import type {
+  AssignedAccount,
+  MessengerChanges,
+  ProfileChanges,
+  UserEvent,
+} from '../../../../schemas/events/account/user-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { evolveUser, type UserDocument } from '../../../../shared/read-models/account/users.ts';
 import type { Identity } from './identity.ts';
-import type { SmartAccount } from './smart-account.ts';
 
 export const userIdFrom = (token26: string): string => `usr_${token26}`;
 
@@ -13,7 +17,7 @@ export interface User {
   entity: UserDocument | undefined;
   /** By identity, its newest claim that was unlinked: this claim and those before it are void. */
   unlinked: Readonly<Record<string, number>>;
-  /** The newest, oldest first, each with the id of its event. */
+  /** The newest logins, oldest first, each with the id of its event. */
   logins: readonly { sessionId: string; eventId: string }[];
 }
 
@@ -34,7 +38,7 @@ export const userFold = {
 
 export const isErased = ({ entity }: User): boolean => typeof entity?.erasedAt === 'string';
 
-/** Whether a claim of an identity gives its holder nothing any more: it only waits to be released. */
+/** Whether a claim of an identity is void: it only waits to be released. */
 export const isVoid = (user: User, identityId: string, claim: number): boolean =>
   isErased(user) || claim <= (user.unlinked[identityId] ?? 0);
 
@@ -42,17 +46,17 @@ interface UserLogin extends Identity {
   userId: string;
   appId: string;
   sessionId: string;
-  /** What the method knows of the user: it fills members of the profile that are empty. */
+  /** What the login method knows about the user: fills empty members of the profile. */
   profile?: ProfileChanges | undefined;
-  /** What the app said of it. */
+  /** As stated by the app. */
   domainId?: number | undefined;
   /** On every chain. */
-  smartAccounts?: readonly SmartAccount[];
+  smartAccounts?: readonly AssignedAccount[];
 }
 
 /**
- * Records a login once per session. The first one registers the user, the first with an identity links that, and the first
- * since a chain is configured assigns the account there.
+ * Records a login once per session. The first login registers the user, the first with an identity links that identity,
+ * and the first since a chain was configured assigns the account there.
  */
 export const logIn = (
   user: User,
@@ -84,9 +88,9 @@ const onlyEmpty = (entity: UserDocument | undefined, profile: ProfileChanges): P
   );
 
 /**
- * Unlinks an identity, and never the last one. One that was unlinked before stays so.
- * @param claim the claim of the identity that its user holds; 0 if none. Nothing is decided on
- * a claim that was given up before, by a user who has linked the identity again since: ask again with the newest claim.
+ * Unlinks an identity, but never the last one. An identity that was unlinked before stays unlinked.
+ * @param claim the claim of the identity that its user holds; 0 if none. A claim that was given up before, by a user
+ * who has linked the identity again since, decides nothing: call again with the newest claim.
  */
 export const unlinkIdentity = (
   { entity, unlinked }: User,
@@ -109,7 +113,7 @@ export const eraseUser = (user: User, userId: string): UserEvent[] => {
   return isErased(user) ? [] : [{ type: 'UserErased', data: { userId } }];
 };
 
-/** Records only the members of a messenger that differ from what the user has. */
+/** Records only the members of a messenger that differ from the user's. */
 export const updateMessenger = (user: User, userId: string, update: MessengerChanges): UserEvent[] => {
   const changes = changedMembers(user, update);
   return Object.keys(changes).length === 0 ? [] : [{ type: 'MessengerUpdated', data: { userId, changes } }];

@@ -1,11 +1,14 @@
 /**
- * Characters that nobody sees. U+2800 is a Braille pattern without dots; U+FFF9 to U+FFFB enclose annotations, and no text
- * that people type has them.
+ * Invisible characters. U+2800 is a Braille pattern without dots; U+FFF9 to U+FFFB enclose annotations, which typed
+ * text never has.
  */
 const UNSEEN = String.raw`[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\ufff9-\ufffb]`;
 const CONTROL = String.raw`[\p{Cc}\p{Zl}\p{Zp}]`;
 
-/** Canonical combining class 9 (UnicodeData.txt): the sign that takes a consonant's vowel away. JavaScript has no class for it. */
+/**
+ * Canonical combining class 9 (UnicodeData.txt): the sign that removes a consonant's vowel. JavaScript has no class for
+ * it.
+ */
 const VIRAMAS =
   '\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e3a\u0eba\u0f84\u1039\u103a\u1714\u1715' +
   '\u1734\u17d2\u1a60\u1b44\u1baa\u1bab\u1bf2\u1bf3\u2d7f\ua806\ua82c\ua8c4\ua953\ua9c0\uaaf6\uabed\u{10a3f}\u{11046}' +
@@ -19,16 +22,16 @@ const lettersOf = (scripts: string): string =>
     .split(' ')
     .map((script) => String.raw`\p{scx=${script}}`)
     .join('')}]&&[\p{L}\p{M}]]`;
-/** Scripts that are not written right without the two joiners. */
+/** Scripts whose correct spelling needs the two joiners. */
 const JOINING = lettersOf('Arab Beng Deva Gujr Guru Khmr Knda Mlym Mong Mymr Nkoo Orya Sinh Syrc Taml Telu');
-/** Scripts that have no space between words, so that U+200B says where a line may break. */
+/** Scripts without spaces between words, where U+200B marks possible line breaks. */
 const SPACELESS = lettersOf('Khmr Laoo Mymr Thai');
 const MONGOLIAN = lettersOf('Mong');
 const TAG_LETTER = String.raw`[\u{e0061}-\u{e007a}]`;
 const TAG_DIGIT = String.raw`[\u{e0030}-\u{e0039}]`;
 const TAG_ALPHANUMERIC = String.raw`[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]`;
 
-/** Where a script or an emoji needs a character that is not seen by itself. */
+/** Places where a script or an emoji needs a character that is invisible by itself. */
 const NEEDED = [
   String.raw`(?<=[${VIRAMAS}])[\u200c\u200d]`,
   String.raw`(?<=${JOINING})[\u200c\u200d](?=${JOINING})`,
@@ -37,7 +40,7 @@ const NEEDED = [
   String.raw`(?<=[\p{ExtPict}\p{EMod}\ufe0f])\u200d(?=\p{ExtPict})`,
   // The flag of a region within a country, such as Scotland (UTS #51, ED-14a).
   String.raw`(?<=\u{1f3f4})(?:${TAG_LETTER}{2}|${TAG_DIGIT}{3})${TAG_ALPHANUMERIC}{1,4}\u{e007f}`,
-  // Variation selectors, those of Mongolian too.
+  // Variation selectors, including those of Mongolian.
   String.raw`(?<=[^${UNSEEN}${CONTROL}\p{White_Space}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u180b-\u180d\u180f]`,
   String.raw`(?<=${MONGOLIAN})\u180e(?=${MONGOLIAN})`,
   String.raw`(?<=${SPACELESS})\u200b(?=${SPACELESS})`,
@@ -48,11 +51,14 @@ const special = new RegExp(`(?<needed>${NEEDED})|(?<control>${CONTROL})|(?<unsee
 const visible = new RegExp(String.raw`[^${UNSEEN}${CONTROL}\p{White_Space}\p{Mn}\p{Me}\p{Cs}]`, 'v');
 
 const DIRECTION_MARKS = /[\u061c\u200e\u200f]/g;
-/** An embedding or an isolate with its end, and nothing of the kind within. Overrides turn letters around, so they are none. */
+/**
+ * An embedding or an isolate with its end, and none of these within. Does not include overrides, because they reverse
+ * letters.
+ */
 const DIRECTED =
   /[\u202a\u202b]([^\u202a-\u202e\u2066-\u2069]*)\u202c|[\u2066-\u2068]([^\u202a-\u202e\u2066-\u2069]*)\u2069/g;
 
-/** Returns what is wrong with a text that is not empty; `undefined` if people see all of it that they should. */
+/** Returns what is wrong with a text that is not empty; `undefined` if it shows everything that it contains. */
 export const errorOfText = (text: string): string | undefined => {
   if (!text.isWellFormed()) return 'is not well-formed Unicode';
   for (const { groups } of text.matchAll(special)) {
@@ -62,15 +68,15 @@ export const errorOfText = (text: string): string | undefined => {
   return visible.test(text) ? undefined : 'has no visible character';
 };
 
-/** Returns the text without marks of direction, and without embeddings and isolates that end within it. */
+/** Removes marks of direction, and embeddings and isolates that end within the text. */
 export const withoutDirections = (text: string): string => {
   const flat = text.replaceAll(DIRECTED, '$1$2');
   return flat === text ? text.replaceAll(DIRECTION_MARKS, '') : withoutDirections(flat);
 };
 
 /**
- * Makes a text fit that somebody else says of a person: in NFC, trimmed, without what nobody sees, and cut to a length in code
- * points. Returns `undefined` where nothing visible is left.
+ * Makes a third party's text about a person fit: in NFC, trimmed, without invisible characters, and cut to a length in
+ * code points. Returns `undefined` if nothing visible is left.
  */
 export const fittedText = (said: string, charactersMax: number): string | undefined => {
   const seen = withoutUnseen(said.toWellFormed());

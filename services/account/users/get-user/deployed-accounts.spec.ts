@@ -1,11 +1,11 @@
 import { expect, it } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { UserEntity } from '../../../schemas/http/user-entity.ts';
-import { usersModel } from '../../../shared/read-models/users.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { projectStored } from '../../../shared/testing/project.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { chainsOf, startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import type { UserEntity } from '../../../../schemas/http/account/user-entity.ts';
+import { usersModel } from '../../../../shared/read-models/account/users.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { projectStored } from '../../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { chainsOf, startAccountUnderTest } from '../../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 
@@ -32,6 +32,16 @@ it('a smart account is deployed in every answer since it was, also in that of a 
   await projectStored(account.foundation, [usersModel]);
   expect(await ask(`?asOf=${String(before)}`)).toEqual(['ada', [[7, false]]]);
   expect(await ask(`?asOf=${String(await eventStore.head())}`)).toEqual(['bob', [[7, true]]]);
+
+  const since = await eventStore.head();
+  const reorged = { ...eventExamples.TxReorged, userId, chainId: 7, transactionId: included.transactionId };
+  await eventStore.append('transaction-tx_1', 0, [anEvent({ type: 'TxReorged', data: reorged })]);
+  const left = await eventStore.head();
+  await eventStore.append('transaction-tx_1', 1, [anEvent({ type: 'TxIncluded', data: included })]);
+  await projectStored(account.foundation, [usersModel]);
+  expect(await ask(`?asOf=${String(since)}`)).toEqual(['bob', [[7, true]]]);
+  expect(await ask(`?asOf=${String(left)}`)).toEqual(['bob', [[7, false]]]);
+  expect(await ask()).toEqual(['bob', [[7, true]]]);
 
   readStore.getMany = () => Promise.reject(new Error('down'));
   expect(await ask('/profile', { username: 'carl' })).toMatchObject(['carl', [[7, false]]]);

@@ -1,13 +1,14 @@
 import { Inject } from '@nestjs/common';
-import { publicUser, type PublicUser, type UserEntity } from '../../../schemas/http/user-entity.ts';
+import { publicUser, type PublicUser, type UserEntity } from '../../../../schemas/http/account/user-entity.ts';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Projections } from '../../../shared/edge/projections.ts';
-import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import { asDeployed, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/users.ts';
-import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
-import type { Filter, ReadStore } from '../../../shared/read-store/read-store.ts';
-import { UserSnapshots, type AsOf } from './user-snapshots.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { Projections } from '../../../../shared/edge/answers/projections.ts';
+import { READ_STORE } from '../../../../shared/edge/tokens.ts';
+import { asDeployed, entityOf, usersModel, type UserDocument } from '../../../../shared/read-models/account/users.ts';
+import { QueryBudget } from '../../../../shared/read-store/query-budget.ts';
+import type { Filter, ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { UserSnapshots } from './user-snapshots.ts';
 
 /** Finds the user who has a messenger. */
 export class FindUserByMessenger extends Query<UserEntity | PublicUser> {
@@ -19,13 +20,13 @@ export class FindUserByMessenger extends Query<UserEntity | PublicUser> {
   }
 }
 
-/** Finds a user: callers see all of themselves, and of others only what is public. */
+/** Finds a user: callers see all of themselves, and only the public members of others. */
 export class GetUser extends Query<UserEntity | PublicUser> {
   constructor(
     readonly userId: string,
     readonly callerId: string,
-    /** How callers see themselves; without it, as they are now. */
-    readonly asked?: { asOf: AsOf; ended: AbortSignal },
+    /** The position as of which callers see themselves; default: now. */
+    readonly asked?: { asOf: Position; ended: AbortSignal },
   ) {
     super();
   }
@@ -48,16 +49,12 @@ export class GetUserHandler implements IQueryHandler<GetUser> {
     return answerOf(stored, callerId);
   }
 
-  /** The user as it was then, folded from the event store. */
+  /** Returns the user as of that position, folded from the event store. */
   private async asOf(userId: string, { asOf, ended }: NonNullable<GetUser['asked']>): Promise<UserDocument> {
     const then = await this.snapshots.at(userId, asOf, new QueryBudget({ caller: userId, signal: ended }));
     if (!then) throw new Refusal('user_not_found', 'no user had this id then');
     const { deployments = [] } = (await this.stored(userId)) ?? {};
-    const { time, position } = asOf;
-    return asDeployed(
-      then,
-      deployments.filter((one) => Date.parse(one.time) <= time && one.position <= position),
-    );
+    return asDeployed(then, deployments, asOf);
   }
 
   private async stored(userId: string): Promise<UserDocument | undefined> {

@@ -1,21 +1,21 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { userStream } from '../../../schemas/events/user-events.ts';
-import type { UserEntity } from '../../../schemas/http/user-entity.ts';
-import type { MessengerBody } from '../../../schemas/http/user-routes.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { userStream } from '../../../../schemas/events/account/user-events.ts';
+import type { UserEntity } from '../../../../schemas/http/account/user-entity.ts';
+import type { MessengerBody } from '../../../../schemas/http/account/user-routes.ts';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import { invalid, Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { READ_STORE, SETTINGS } from '../../../../shared/edge/tokens.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
 import { readMessengerTexts } from '../domain/profile.ts';
 import { updateMessenger, userFold } from '../domain/user.ts';
-import { answeredUser } from '../edge/answered-user.ts';
+import { answeredUser } from '../answered-user.ts';
 
-/** Changes the messenger fields that are given; `null` or nothing clears one, but not the id. */
+/** Changes the given messenger fields; `null` or an empty text clears a field, except the id. */
 export class UpdateMessenger extends Command<{ user: UserEntity; position: Position }> {
   constructor(
     readonly userId: string,

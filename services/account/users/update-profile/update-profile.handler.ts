@@ -1,19 +1,19 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { type ProfileChanges, userStream } from '../../../schemas/events/user-events.ts';
-import type { UserEntity } from '../../../schemas/http/user-entity.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { type ProfileChanges, userStream } from '../../../../schemas/events/account/user-events.ts';
+import type { UserEntity } from '../../../../schemas/http/account/user-entity.ts';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { READ_STORE, SETTINGS } from '../../../../shared/edge/tokens.ts';
 import { readProfile } from '../domain/profile.ts';
 import { updateProfile, userFold } from '../domain/user.ts';
-import { answeredUser } from '../edge/answered-user.ts';
+import { answeredUser } from '../answered-user.ts';
 
-/** Changes the members that are given; `null` or nothing clears one. */
+/** Changes the given members; `null` or an empty text clears a member. */
 export class UpdateProfile extends Command<{ user: UserEntity; position: Position }> {
   constructor(
     readonly userId: string,

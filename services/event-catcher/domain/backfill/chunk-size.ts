@@ -1,35 +1,35 @@
-import { LearnedLimit } from '../../../shared/primitives/learned-limit.ts';
+import { LearnedLimit } from '../../../../shared/primitives/learned-limit.ts';
 
 const BLOCKS_FIRST = 50;
 const BLOCKS_MAX = 100_000;
 /** A chunk of about this many events keeps memory small and appends large. */
 const CHUNK_EVENTS = 8_000;
 const GROWTH_MAX = 10;
-/** How near a chunk comes to the number of logs that a provider returns at most. */
+/** The share of a provider's maximum of logs that a chunk aims at. */
 const OF_LOGS_MAX = 0.8;
-/** Blocks with fewer events than that were not refused for how many logs they have: they were too many, or took too long. */
+/**
+ * A refused range with fewer events than this was not refused for its logs: it had too many blocks, or took too long.
+ */
 const MANY_EVENTS = 20;
 
-/** What RangeTooLarge says. */
+/** What `RangeTooLarge` suggests. */
 interface Suggested {
   blocks?: number;
   of?: 'blocks' | 'logs';
   logsMax?: number | undefined;
 }
 
-/** Blocks that were refused for what is in them. */
+/** A range that was refused for its logs, not for its number of blocks. */
 interface RefusedBlocks {
-  /** How many were refused together, at least. */
+  /** Number of blocks that were refused in one request, at least. */
   readonly blocks: number;
-  /** How many are read at once. */
+  /** Number of blocks per request until all of them have been read. */
   readonly atOnce: number;
-  /** What was read of them since. */
+  /** What has been read of the refused range since. */
   read: { blocks: number; events: number };
 }
 
-/**
- * Decides how many blocks to request at once: as many as hold a chunk of events, and no more than the provider accepts.
- */
+/** Decides how many blocks to request at once: enough for a chunk of events, and no more than the provider accepts. */
 export class ChunkSize {
   private size = BLOCKS_FIRST;
   private readonly events = new LearnedLimit(CHUNK_EVENTS);
@@ -40,13 +40,20 @@ export class ChunkSize {
     return this.size;
   }
 
-  /** @param suggested what the provider would accept, and how many logs it returns at most */
+  /**
+   * @param asked how many blocks were requested
+   * @param suggested what the provider would accept, and the most logs it returns
+   */
   refused(asked: number, { blocks = asked, of = 'blocks', logsMax }: Suggested = {}): void {
     const next = Math.min(blocks, asked);
     if (logsMax !== undefined) this.events.refused(Infinity, Math.ceil(logsMax * OF_LOGS_MAX), true);
     const isKnown = next < asked;
-    // How many logs there are is seen in the next answers. What is too slow or too many blocks for a provider is not.
-    if (isKnown && logsMax === undefined && of === 'logs') this.narrow(asked, next);
+    // The next answers show how many logs there are. They do not show what is too slow, or too many blocks, for a
+    // provider.
+    if (isKnown && logsMax === undefined && of === 'logs') {
+      // So many blocks have about as many logs as the provider returns, and twice as many blocks have too many.
+      this.tooFull = { blocks: Math.min(asked, 2 * next), atOnce: next, read: { blocks: 0, events: 0 } };
+    }
     if (!isKnown || (logsMax === undefined && of === 'blocks')) this.limit.refused(asked, next);
     this.size = Math.max(1, Math.min(this.size, next, this.limit.value));
   }
@@ -60,14 +67,12 @@ export class ChunkSize {
     this.size = Math.max(1, Math.min(fitting, grown, this.limit.value, this.tooFull?.atOnce ?? Infinity));
   }
 
-  /** As many as a provider suggests have about as many logs as it returns: twice as many have too many. */
-  private narrow(asked: number, atOnce: number): void {
-    this.tooFull = { blocks: Math.min(asked, 2 * atOnce), atOnce, read: { blocks: 0, events: 0 } };
-  }
-
-  /** When the blocks that were refused have been read, it is seen what was too much. */
+  /**
+   * Once the refused range has been read in smaller parts, their events tell whether it had too many logs or too many
+   * blocks.
+   */
   private readOfRefused(blocks: number, events: number): void {
-    // An answer of as many blocks is one of others, which were asked for at the same time.
+    // An answer this large belongs to another request that was sent at the same time.
     if (!this.tooFull || blocks >= this.tooFull.blocks) return;
     const { read } = this.tooFull;
     read.blocks += blocks;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+import type { WindowBlock } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import {
   lastBlockOf,
   newJoiningRange,
@@ -10,11 +10,11 @@ import {
   type Coverage,
   type Range,
 } from './coverage.ts';
-import type { Window } from './window.ts';
+import type { Window } from '../../../../shared/chain/window.ts';
 
 const joining: Range = { watchId: 'a', from: 4, next: 6, to: 10, joins: true };
 const extension: Range = { watchId: 'b', from: 1, next: 2, to: 3, joins: false };
-const coverage: Coverage = { backfills: [extension, joining], aside: new Map(), watchesUpTo: 30 };
+const coverage: Coverage = { backfills: [extension, joining], deferred: new Map(), watchesUpTo: 30 };
 const window: Window<WindowBlock> = [
   { number: 12, hash: '12', parentHash: '11', timestamp: 0, since: 0 },
   { number: 13, hash: '13', parentHash: '12', timestamp: 0, since: 0 },

@@ -1,8 +1,8 @@
-import type { BackfillRange, WindowBlock } from '../../../schemas/events/chain-events.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Window } from './window.ts';
+import type { BackfillRange, WindowBlock } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import type { Window } from '../../../../shared/chain/window.ts';
 
-/** Blocks of one watch that are still to be read. */
+/** Unread blocks of one watch. */
 export interface Range extends Readonly<Omit<BackfillRange, 'watchIds'>> {
   readonly watchId: string;
 }
@@ -20,18 +20,18 @@ export const isGapOrUnwanted = (range: Range, watch: WantedWatch): boolean =>
   range.gap !== undefined || isUnwanted(range, watch);
 
 /**
- * What was read for the watches of a chain. Of each watch that is everything from its start block to the head, except
- * its ranges.
+ * What has been read for the watches of a chain: of each watch, all blocks from its start block to the head, except its
+ * ranges.
  */
 export interface Coverage {
   /**
-   * The ranges that are not read yet. Those of one watch never overlap, and none but a joining one ends after the tip. A joining
-   * one is its last, and ends at the window.
+   * The unread ranges that `ChainAdvanced` lists. Ranges of one watch never overlap. A joining range is the last one of
+   * its watch and ends at the window; every other range ends at the tip or before.
    */
   readonly backfills: readonly Range[];
-  /** Ranges that are set aside, by watch: they are not read yet either, and have no place in `ChainAdvanced`. */
-  readonly aside: ReadonlyMap<string, readonly Range[]>;
-  /** Position up to which registrations are taken into account. */
+  /** Unread ranges that are deferred, by watch: `ChainAdvanced` does not list them. */
+  readonly deferred: ReadonlyMap<string, readonly Range[]>;
+  /** Position up to which registrations have been added. */
   readonly watchesUpTo: Position;
 }
 
@@ -41,13 +41,14 @@ export interface CoveredWatch {
   readonly startBlock: number;
 }
 
-/** Finds the range at whose end a watch joins the head. A watch that was added and has none is live. */
-export const findJoiningRange = ({ backfills, aside }: Coverage, watchId: string): Range | undefined =>
-  backfills.find((range) => range.joins && range.watchId === watchId) ?? aside.get(watchId)?.find(({ joins }) => joins);
+/** Finds the range at whose end a watch joins the head. A watch without one is live, if it was added. */
+export const findJoiningRange = ({ backfills, deferred }: Coverage, watchId: string): Range | undefined =>
+  backfills.find((range) => range.joins && range.watchId === watchId) ??
+  deferred.get(watchId)?.find(({ joins }) => joins);
 
 /**
- * Joins ranges of a watch that follow one another and differ in nothing: both are gaps or not, and wanted or not. Without that, a caller
- * who moves the start of a watch again and again would make as many ranges.
+ * Merges adjacent ranges of a watch if both are gaps or neither is, and both are wanted or neither is. Without this, a
+ * caller who moves the start block again and again would create as many ranges.
  */
 export const joinNeighbours = (
   backfills: readonly Range[],
@@ -68,23 +69,23 @@ export const joinNeighbours = (
   return [...joined, ...backfills.filter((range) => !theirs.includes(range))];
 };
 
-/** What is still to be read of a watch. */
-export const rangesOf = ({ backfills, aside }: Coverage, watchId: string): Range[] => [
+/** The unread ranges of a watch, deferred or not. */
+export const rangesOf = ({ backfills, deferred }: Coverage, watchId: string): Range[] => [
   ...backfills.filter((range) => range.watchId === watchId),
-  ...(aside.get(watchId) ?? []),
+  ...(deferred.get(watchId) ?? []),
 ];
 
-/** Everything that is still to be read, in no order. */
-export function* allRanges({ backfills, aside }: Coverage): Generator<Range> {
+/** All unread ranges, deferred or not, in no order. */
+export function* allRanges({ backfills, deferred }: Coverage): Generator<Range> {
   yield* backfills;
-  for (const ranges of aside.values()) yield* ranges;
+  for (const ranges of deferred.values()) yield* ranges;
 }
 
 /**
- * Returns the watches that are read at the head. Those that fell behind are so up to their range: another block takes the place of
- * one of theirs. Blocks of the window that a range has are read with it.
+ * Returns the watches that are read at the head. A watch that fell behind still counts for blocks before its range,
+ * because a reorganisation may replace one of those. The blocks that a range has in the window are read with the range.
  * @param watches that were added
- * @param block the number of the block that is read
+ * @param block the number of the block to be read
  */
 export const liveWatches = <Watch extends CoveredWatch>(
   coverage: Coverage,
@@ -100,11 +101,11 @@ export const liveWatches = <Watch extends CoveredWatch>(
 /** Identifies a range until it is finished, however far it has been read. */
 export const rangeId = ({ watchId, joins, to }: Range): string => (joins ? watchId : `${watchId}/${String(to)}`);
 
-/** Returns the same range as it is now; `undefined` if it is finished. */
+/** Returns the current state of a range; `undefined` if it is finished. */
 export const findRange = ({ backfills }: Coverage, range: Range): Range | undefined =>
   backfills.find((one) => rangeId(one) === rangeId(range));
 
-/** Returns the range from which a watch is read up to the window's final block, and then joins. */
+/** Returns the first range of a watch: it reads up to the window's final block, and then joins the head. */
 export const newJoiningRange = (window: Window<WindowBlock>, watch: CoveredWatch): Range => ({
   watchId: watch.id,
   from: watch.startBlock,
@@ -114,8 +115,8 @@ export const newJoiningRange = (window: Window<WindowBlock>, watch: CoveredWatch
 });
 
 /**
- * Returns the last block that is read as part of the range: it is final. A joining range grows as blocks become final; what
- * another one has of the window is read when it is finished.
+ * Returns the last final block of a range. A joining range grows as blocks become final. What any other range has in
+ * the window is read when the range is finished.
  */
 export const lastBlockOf = (window: Window<WindowBlock>, { joins, to }: Range): number =>
   joins ? Math.max(to, window[0].number) : Math.min(to, window[0].number);

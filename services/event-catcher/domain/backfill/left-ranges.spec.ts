@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
-import type { ChainProgress } from './chain-progress.ts';
+import type { WindowBlock } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { ChainProgress } from '../chain-progress.ts';
 import { isGapOrUnwanted, isUnwanted, type Range } from './coverage.ts';
 import { leaveGap, splitAtStart } from './left-ranges.ts';
 
@@ -12,7 +12,7 @@ const reading = (...backfills: Range[]): ChainProgress => ({
   window: [block(100), block(101), block(102)],
   anchors: [],
   backfills,
-  aside: new Map(),
+  deferred: new Map(),
   watchesUpTo: 5,
   position: 50,
 });
@@ -91,9 +91,9 @@ describe('a watch that begins elsewhere', () => {
     expect(splitAtStart(watch, 30, 6)(reading()).watchesUpTo).toBe(6);
   });
 
-  it('takes up what was set aside', () => {
-    const progress = { ...reading(), aside: new Map([['w', [joining(10)]]]) };
-    const { backfills, aside } = splitAtStart(watch, 20, 6)(progress);
-    expect([backfills, aside.size]).toEqual([[range(10, 19, { from: 4 }), joining(20, 20)], 0]);
+  it('takes up what was deferred', () => {
+    const progress = { ...reading(), deferred: new Map([['w', [joining(10)]]]) };
+    const { backfills, deferred } = splitAtStart(watch, 20, 6)(progress);
+    expect([backfills, deferred.size]).toEqual([[range(10, 19, { from: 4 }), joining(20, 20)], 0]);
   });
 });

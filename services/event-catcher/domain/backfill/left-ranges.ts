@@ -1,12 +1,12 @@
-import type { BlocksGap } from '../../../schemas/events/chain-events.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { setWatchesUpTo, takeUp, type Transition } from './chain-progress.ts';
+import type { BlocksGap } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { setWatchesUpTo, resumeDeferred, type Transition } from '../chain-progress.ts';
 import { findRange, joinNeighbours, lastBlockOf, rangesOf, type CoveredWatch, type Range } from './coverage.ts';
-import { tipOf } from './window.ts';
+import { tipOf } from '../../../../shared/chain/window.ts';
 
 /**
- * Turns blocks `range.next`…`to` into a gap, or appends them to a wanted gap that ends at `range.next - 1`. What follows in the range is
- * read: also if the range was a gap, since its first blocks may be all that is missing still.
+ * Turns blocks `range.next`…`to` into a gap, or appends them to a wanted gap that ends at `range.next - 1`. The rest of
+ * the range is still read, even if the range was a gap itself: perhaps only its first blocks are missing.
  */
 export const leaveGap =
   (range: Range, { to, gap }: { to: number; gap: BlocksGap }, { wantedFrom }: { wantedFrom: number }): Transition =>
@@ -22,17 +22,17 @@ export const leaveGap =
     return { ...progress, backfills: joinNeighbours(divided, { id: now.watchId, wantedFrom }) };
   };
 
-/** A watch with so many ranges is not divided any more: then blocks are read that nobody wants. */
+/** A watch with this many ranges is not split any more. Then some blocks are read that nobody wants. */
 const RANGES_MAX = 100;
 
 /**
- * Moves the start of a watch to a block that is not before its earliest start (for that, `extendWatch`). Splits the range that crosses
- * `startBlock`, so that every range is wanted or unwanted as a whole.
+ * Moves the start of a watch to a block that is not before its earliest start; `extendWatch` moves it further back.
+ * Splits the range that crosses `startBlock`, so that every range is wanted or unwanted as a whole.
  */
 export const splitAtStart =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
   (before) => {
-    const progress = takeUp([watch.id])(before);
+    const progress = resumeDeferred([watch.id])(before);
     const tip = tipOf(progress.window).number;
     const isFull = rangesOf(progress, watch.id).length >= RANGES_MAX;
     const backfills = progress.backfills.flatMap((range) => {

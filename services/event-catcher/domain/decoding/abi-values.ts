@@ -1,20 +1,20 @@
-import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import { typeName, type AbiType } from '../../../shared/chain/abi-type.ts';
+import type { JsonObject, JsonValue } from '../../../../schemas/json.ts';
+import { typeName, type AbiType } from '../../../../shared/chain/identifiers/abi-type.ts';
 
 /** Characters of a word of 32 bytes, in hex. */
 export const WORD = 64;
 /** How many hex digits always fit a safe integer. */
 const SMALL = 13;
 const ZEROS = '0'.repeat(WORD);
-/** How a word begins that has at most so many digits. */
+/** The prefix of a word that has at most this many digits. */
 const BEFORE_SMALL = ZEROS.slice(SMALL);
-/** Digits before those of an address in its word. */
+/** The digits of a word before an address. */
 const ADDRESS_ZEROS = 24;
 /** An address and a selector. */
 const FUNCTION_BYTES = 24;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The layout of the data cannot be read: where its values begin and end. */
+/** Thrown if it cannot be told where the values of the data begin and end. */
 export class MalformedData extends Error {
   override readonly name = 'Malformed';
 }
@@ -71,21 +71,22 @@ export interface ValueDecoder {
   /** Characters that the value takes in the head. */
   headSize: number;
   decode: (encoded: EncodedData, at: number) => JsonValue;
-  /** Of a type that always takes one word, so that an indexed value is its topic: decodes the word's digits. */
+  /** For a type that always takes one word, so that an indexed value is its topic: decodes the word's digits. */
   decodeWord?: (word: string) => JsonValue;
 }
 
 export interface DecoderOptions {
   checksum: Checksum;
   /**
-   * `layout`: the decoder throws for a word that no compiler writes for its type, so that the data is of another layout. These are
-   * numbers, addresses and functions whose unused bits are set, outside of arrays. solc before 0.3.3 wrote such words for bools and
-   * `bytes1` to `bytes31`, and every solc before 0.5 copies elements of arrays as the sender gave them.
+   * In mode `layout` the decoder throws for a word that no compiler writes for its type, because such data has another
+   * layout. These are numbers, addresses and functions with unused bits set, outside of arrays. solc before 0.3.3 wrote
+   * such words for bools and `bytes1` to `bytes31`, and every solc before 0.5 copies array elements as the sender gave
+   * them.
    */
   purpose: 'values' | 'layout';
 }
 
-/** Compiles the decoder of a type once, so that decoding a value does not look at the type again. */
+/** Compiles the decoder of a type once, so that decoding a value does not parse the type again. */
 export const decoderOf = (type: AbiType, options: DecoderOptions): ValueDecoder => {
   const misfit = options.purpose === 'layout' ? refuseWord : misfitWord;
   switch (type.kind) {
@@ -127,7 +128,7 @@ export const decoderOf = (type: AbiType, options: DecoderOptions): ValueDecoder 
   }
 };
 
-/** Decodes values whose heads follow one another; the contents of dynamic ones come after all heads. */
+/** Decodes values whose heads follow one another. The contents of dynamic values come after all heads. */
 const decodeSequence = (decoders: readonly ValueDecoder[], encoded: EncodedData, base: number): JsonValue[] => {
   let at = base;
   return decoders.map((decoder) => {
@@ -137,11 +138,11 @@ const decodeSequence = (decoders: readonly ValueDecoder[], encoded: EncodedData,
   });
 };
 
-/** Decodes a value that is in its head, or, counted from a base, where its head says. */
+/** Decodes a static value from its head, or a dynamic value from the place, relative to a base, that its head gives. */
 export const decodeHead = (decoder: ValueDecoder, encoded: EncodedData, headAt: number, base: number): JsonValue =>
   decoder.decode(encoded, decoder.isDynamic ? base + 2 * encoded.count(headAt) : headAt);
 
-/** Returns names that are usable as keys: `argN` replaces an empty name, a repeated one, and `__proto__`. */
+/** Returns names that can be used as keys: `argN` replaces empty and repeated names, and `__proto__`. */
 export const memberNames = (parameters: readonly { name: string }[]): string[] => {
   const given = parameters.map(({ name }, at) => {
     const isFirst = parameters.findIndex((other) => other.name === name) === at;
@@ -168,7 +169,7 @@ const wordDecoder = (read: ReadWord, misfit: (word: string) => JsonValue): Value
   return { isDynamic: false, headSize: WORD, decode: (encoded, at) => decodeWord(encoded.word(at)), decodeWord };
 };
 
-/** What a value is decoded to whose bytes do not fit its type. */
+/** The decoded value if its bytes do not fit its type. */
 const misfitValue = (digits: string, type: string): JsonValue => ({
   raw: `0x${digits}`,
   error: `is not valid ${type}`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
 import { charactersThatFit, DATA_BYTES_MAX, isTooLarge, truncatedData } from './data-size.ts';
 
 const FITTING = charactersThatFit([]);
@@ -14,6 +14,7 @@ const filledTo = (bytes: number, rest: JsonObject): JsonObject => {
 describe('a decoded log', () => {
   it.each<[string, JsonObject]>([
     ['text', {}],
+    ['characters of several bytes, and those that JSON escapes', { a: 'é🏝', b: '"\0\n' }],
     ['null, booleans and numbers', { a: null, b: true, c: 7 }],
     ['an empty list and an empty object', { a: [], b: {} }],
     ['lists', { a: [1], b: [1, 2, 3], c: [['x'], []] }],

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
-import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { AbiParameter } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { JsonObject, JsonValue } from '../../../../schemas/json.ts';
 
 /**
  * The most bytes that `Data` of a record may have as JSON. A record is appended and published whole: EventStoreDB takes
@@ -15,10 +15,13 @@ export const DATA_BYTES_MAX = 256 * 1024;
  */
 const ALWAYS_FITTING_CHARACTERS = 2 + 100 * 64;
 const USUAL_NAME_MAX = 128;
-/** How many bytes are kept of data that does not fit. */
+/** How many bytes are kept of data that is too large. */
 const KEPT_BYTES = 1_024;
 
-/** Returns how long the data of a log may be, with `0x`, without being measured: 0 for an event with longer names than others. */
+/**
+ * Returns up to which length, with `0x`, the data of a log needs no measuring: 0 for an event with longer names than
+ * usual.
+ */
 export const charactersThatFit = (parameters: readonly AbiParameter[]): number =>
   parameters.every(hasUsualNames) ? ALWAYS_FITTING_CHARACTERS : 0;
 
@@ -26,14 +29,14 @@ const hasUsualNames = ({ name, components = [] }: AbiParameter): boolean =>
   name.length <= USUAL_NAME_MAX && components.every(hasUsualNames);
 
 /**
- * Whether decoded data is too large to be stored. Most logs are so short that nothing is measured.
+ * Whether decoded data is too large to be stored. Most logs are so short that they need no measuring.
  * @param logData with `0x`
  * @param fitting see `charactersThatFit`
  */
 export const isTooLarge = (decoded: JsonObject, logData: string, fitting: number): boolean =>
   logData.length > fitting && !hasAtMost(DATA_BYTES_MAX, decoded);
 
-/** What is stored of a log that is too large: enough to find it on its chain, and to prove its content. */
+/** What is stored in place of data that is too large: enough to find the log on its chain, and to prove its content. */
 export const truncatedData = ({ topics, data }: { topics: readonly string[]; data: string }): JsonObject => ({
   raw: {
     topics: [...topics],

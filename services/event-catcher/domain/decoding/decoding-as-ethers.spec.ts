@@ -12,14 +12,15 @@ import {
   type Result,
 } from 'ethers';
 import fc from 'fast-check';
-import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
-import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import { checksumAddress } from '../../../shared/chain/address.ts';
+import type { AbiParameter } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { JsonObject, JsonValue } from '../../../../schemas/json.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
 import { compileDecoder, type LogContent } from './log-decoder.ts';
+import { casesOf } from '../../../../shared/testing/cases.ts';
 
-/** Of each event so many logs are decoded. */
+/** How many logs of each event are decoded. */
 const LOGS = 10;
-const EVENTS = 300;
+const EVENTS = casesOf(300);
 const coder = AbiCoder.defaultAbiCoder();
 
 describe("the decoder of an event, compared with ethers'", () => {
@@ -59,14 +60,15 @@ describe("the decoder of an event, compared with ethers'", () => {
   });
 });
 
-/** Shows the difference only where there is one, which takes longer than decoding. */
+/** Formats a difference only if there is one, because that takes longer than decoding. */
 const requireEqual = (decoded: JsonObject, expected: JsonObject | undefined): void => {
   if (!isDeepStrictEqual(decoded, expected)) expect(decoded).toEqual(expected);
 };
 
 /**
- * Compares what was decoded with what ethers decodes, except for the values that do not fit their types: ethers throws for those, or
- * returns a value whose encoding is another one. @returns how many there are
+ * Compares what was decoded with what ethers decodes, except for values that do not fit their types: ethers throws for
+ * those, or returns a value with another encoding.
+ * @returns the number of such values
  */
 const requireSame = ({ theirs, fragment }: TestedEvent, { topics, data }: LogContent, decoded: JsonObject): number => {
   const values = theirs.decodeEventLog(fragment, data, topics);
@@ -104,7 +106,7 @@ const requireSameValue = (type: ParamType, ours: JsonValue, theirs: () => unknow
 const isMisfit = (value: JsonValue): value is { raw: string; error: string } =>
   typeof value === 'object' && value !== null && 'raw' in value && 'error' in value;
 
-/** Returns the bytes of a value as an encoder writes them; `undefined` of one that ethers cannot read. */
+/** Returns the bytes of a value as an encoder writes them; `undefined` if ethers cannot read it. */
 const canonicalOrNot = (type: ParamType, value: () => unknown): string | undefined => {
   try {
     const encoded = coder.encode([type], [value()]);
@@ -119,7 +121,7 @@ interface TestedEvent {
   theirs: Interface;
   fragment: EventFragment;
 }
-/** A type, and the values that are of it. */
+/** A type, and its values. */
 interface Typed {
   parameter: AbiParameter;
   values: fc.Arbitrary<unknown>;
@@ -197,7 +199,7 @@ const encodeLog = ({ fragment }: TestedEvent, values: readonly unknown[]): LogCo
   return { topics: anonymous ? topics : [topicHash, ...topics], data };
 };
 
-/** Returns `undefined` of a log that ethers cannot decode. */
+/** Returns `undefined` if ethers cannot decode the log. */
 const decodeWithEthers = ({ theirs, fragment }: TestedEvent, { topics, data }: LogContent): JsonObject | undefined => {
   try {
     const decoded = theirs.decodeEventLog(fragment, data, topics);
@@ -207,7 +209,7 @@ const decodeWithEthers = ({ theirs, fragment }: TestedEvent, { topics, data }: L
   }
 };
 
-/** Whether ethers decodes a log, and encodes what it decoded as it was, perhaps with more data after it. */
+/** Whether ethers decodes a log, and encodes the values to the same bytes, perhaps with more data after them. */
 const isValid = (event: TestedEvent, log: LogContent): boolean => {
   try {
     const again = encodeLog(event, event.theirs.decodeEventLog(event.fragment, log.data, log.topics).toArray());

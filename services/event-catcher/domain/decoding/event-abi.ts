@@ -1,17 +1,26 @@
-import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
-import { isIdentifier, NESTING_MAX, parameterType, typeName, type AbiType } from '../../../shared/chain/abi-type.ts';
+import type { AbiParameter, EventFragment } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import {
+  isIdentifier,
+  NESTING_MAX,
+  parameterType,
+  typeName,
+  type AbiType,
+} from '../../../../shared/chain/identifiers/abi-type.ts';
 import {
   bareSignature,
   canonicalSignature,
   parseEventFragment,
+  topicOfSignature,
   type EventSignature,
-} from '../../../shared/chain/event-signature.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+} from '../../../../shared/chain/identifiers/event-signature.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 
 const INDEXED_MAX = { named: 3, anonymous: 4 };
-/** How many events of an ABI a message shows. */
+/** How many events of an ABI an error message lists. */
 const SIGNATURES_SHOWN_MAX = 8;
-/** More than any ABI has of one name, and so few that a hostile one is refused soon. A tuple's components count too. */
+/**
+ * More parameters than any real event has, and few enough to refuse a hostile ABI soon. Components of tuples count too.
+ */
 const OVERLOADS_MAX = 64;
 const PARAMETERS_MAX = 2_048;
 
@@ -46,11 +55,11 @@ export const findEvent = (eventAbi: unknown, signature: EventSignature): EventFr
 interface Named {
   /** At least one. */
   fragments: EventFragment[];
-  /** What is wrong with an event of that name that cannot be read. */
+  /** What is wrong with an event of this name that cannot be read. */
   unreadable: string | undefined;
 }
 
-/** Finds the events of a name. @throws Refusal event_abi_mismatch if none can be read */
+/** Finds the events of this name. @throws Refusal event_abi_mismatch if none can be read */
 const fragmentsNamed = (name: string, items: readonly unknown[]): Named => {
   const named = items.filter((item): item is string | NamedEvent => eventNameOf(item) === name);
   if (named.length === 0) throw mismatch(`the ABI has no event ${name}`);
@@ -76,6 +85,10 @@ export const signatureOf = ({ name, inputs, anonymous }: EventFragment): EventSi
   anonymous,
   parameters: inputs.map((input) => ({ name: input.name, type: typeOf(input), indexed: input.indexed ?? false })),
 });
+
+/** Returns the first topic of an event's logs, keccak-256 of its signature; `null` for an anonymous event. */
+export const topic0Of = (fragment: EventFragment): string | null =>
+  fragment.anonymous ? null : topicOfSignature(bareSignature(signatureOf(fragment)));
 
 /** Returns the type of a parameter of a fragment that `findEvent` returned. */
 export const typeOf = (parameter: AbiParameter): AbiType => {
@@ -114,7 +127,7 @@ const readJson = (text: string): unknown => {
 const itemsOf = (eventAbi: unknown): readonly unknown[] => {
   const given = typeof eventAbi === 'string' ? readJson(eventAbi) : eventAbi;
   const inArtifact = isObject(given) && !Array.isArray(given) ? given['abi'] : given;
-  // Some compilers have the ABI in their artifact as a text.
+  // Some compilers write the ABI into their artifact as a string.
   const abi = isObject(given) && typeof inArtifact === 'string' ? readJson(inArtifact) : inArtifact;
   if (Array.isArray(abi)) return abi as readonly unknown[];
   throw mismatch('eventAbi is not a JSON array, nor an artifact that has one as abi, nor the text of either');
@@ -122,7 +135,7 @@ const itemsOf = (eventAbi: unknown): readonly unknown[] => {
 
 type NamedEvent = UncheckedObject & { name: string };
 
-/** Returns the name of an item of an ABI if that is an event. */
+/** Returns the name of an ABI item if it is an event. */
 const eventNameOf = (item: unknown): string | undefined => {
   if (typeof item === 'string') return /^\s*event\s+([\w$]+)/.exec(item)?.[1];
   return isObject(item) && item['type'] === 'event' && typeof item['name'] === 'string' ? item['name'] : undefined;
@@ -132,7 +145,10 @@ interface ReadingBudget {
   parametersLeft: number;
 }
 
-/** An event of an ABI is not one that a contract can have, or is beyond the limits. Others of its name may be read. */
+/**
+ * Thrown for an event that no contract can have, or that exceeds the limits. Other events of its name may still be
+ * read.
+ */
 class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
@@ -152,7 +168,7 @@ const fragmentOfItem = ({ name, inputs, anonymous }: NamedEvent, budget: Reading
 
 const UNREADABLE_PARAMETER = 'has a parameter that cannot be read';
 
-/** Reads the names and types of a parameter. Whether its tuples are types is to be checked. */
+/** Reads the names and types of a parameter. It does not check whether tuples have valid types. */
 const readParameter = (input: unknown, depth: number, budget: ReadingBudget): AbiParameter => {
   spend(budget);
   if (!isObject(input) || depth > NESTING_MAX) throw new Unreadable(UNREADABLE_PARAMETER);

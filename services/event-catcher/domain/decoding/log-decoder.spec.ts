@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { AbiCoder, getAddress, keccak256 } from 'ethers';
 import fc from 'fast-check';
-import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
-import type { JsonValue } from '../../../schemas/json.ts';
-import { NESTING_MAX } from '../../../shared/chain/abi-type.ts';
+import type { AbiParameter, EventFragment } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { JsonValue } from '../../../../schemas/json.ts';
+import { NESTING_MAX } from '../../../../shared/chain/identifiers/abi-type.ts';
 import { compileDecoder, compileMatcher, type LogContent } from './log-decoder.ts';
 import { DATA_BYTES_MAX } from './data-size.ts';
 
@@ -158,21 +158,6 @@ describe('a decoded log', () => {
     const words = [word('20'), word('40'), ...Array<string>(64).fill(word('0'))];
     expect(decodeData([`uint8${'[]'.repeat(16)}`], ...words)).toMatchObject({ error: expect.stringMatching(/itself/) });
   });
-
-  it('never makes the decoder throw, whatever its bytes are', () => {
-    const types = ['string', 'bytes', 'uint8[]', 'string[][2]', 'address'];
-    const small = fc.constantFrom(...['0', '1', '20', '40', '60', 'ff'].map(word));
-    const anyWord = fc.oneof(
-      small,
-      fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex')),
-    );
-    fc.assert(
-      fc.property(fc.subarray(types), fc.array(anyWord), fc.nat(63), (some, words, cut) => {
-        const text = words.join('');
-        decodeData(some, text.slice(0, Math.max(0, text.length - cut)));
-      }),
-    );
-  });
 });
 
 describe('a log that is too large', () => {
@@ -196,18 +181,6 @@ describe('a log that is too large', () => {
     const decoded = decode([{ name: 'note', type: 'string' }], { topics, data }, false);
     expect(decoded).toMatchObject({ raw: { topics, bytes: 150_000, hash: keccak256(data) } });
     expect(bytes(decoded)).toBeLessThan(3_000);
-  });
-
-  it('is decoded in full up to the limit, whatever its characters take as JSON', () => {
-    for (const character of ['x', '"', '\0', 'é', '🏝']) {
-      const each = bytes(character) - 2;
-      const fitting = Math.floor((DATA_BYTES_MAX - bytes({ note: '' })) / each);
-      // Compared with ===, because showing a difference of two texts of this length would take minutes.
-      expect(decodeText(text(character.repeat(fitting)))['note'] === character.repeat(fitting)).toBe(true);
-      expect(Object.keys(decodeText(text(character.repeat(fitting + 1))))).toEqual(['raw', 'error']);
-    }
-    const contents = Buffer.alloc(130_000, 'ab', 'hex');
-    expect(decodeText(encoded(contents), 'bytes')['note'] === `0x${contents.toString('hex')}`).toBe(true);
   });
 
   it('never exceeds the limit, for every type, name and data', () => {

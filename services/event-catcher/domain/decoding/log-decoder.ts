@@ -1,5 +1,5 @@
-import type { EventFragment } from '../../../schemas/events/watch-events.ts';
-import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { EventFragment } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { JsonObject, JsonValue } from '../../../../schemas/json.ts';
 import {
   decodeHead,
   decoderOf,
@@ -21,9 +21,9 @@ export interface LogContent {
 }
 
 /**
- * Compiles the decoder of an event, once per watch. The decoder returns `Data` of a record: the arguments by name, `{raw, error}`
- * in place of one whose bytes do not fit its type. Of a log whose layout is not its event's, or that is too large to be stored, `Data`
- * is `{raw, error}`. It never throws.
+ * Compiles the decoder of an event, once per watch. The decoder returns the `Data` of a record: the arguments by name,
+ * with `{raw, error}` for an argument whose bytes do not fit its type. If the log has another layout than its event, or
+ * is too large to be stored, `Data` as a whole is `{raw, error}`. It never throws.
  */
 export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((log: LogContent) => JsonObject) => {
   const { decode } = compile(fragment, { checksum, purpose: 'values' });
@@ -40,7 +40,7 @@ export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((l
   };
 };
 
-/** Compiles the test of an event that says why the layout of a log is not its; `undefined` if it is. */
+/** Compiles a check of a log's layout. It returns why the layout is not the event's; `undefined` if it is. */
 export const compileMisfit = (fragment: EventFragment): ((log: LogContent) => string | undefined) => {
   const { decode } = compile(fragment, { checksum: unchanged, purpose: 'values' });
   return (log) => {
@@ -54,10 +54,10 @@ export const compileMisfit = (fragment: EventFragment): ((log: LogContent) => st
 };
 
 /**
- * Compiles the test whether a log of the contract is this event: it compares the first topic, or for an anonymous event
+ * Compiles the test whether a log of the contract is this event. It compares the first topic, or for an anonymous event
  * the layout. A log matches by its first topic even if the contract indexes other parameters than the ABI says; such a
- * log cannot be decoded. Whatever a compiler may have emitted for an anonymous event matches, so that a sender who chooses odd
- * values, or text that is not UTF-8, hides no log.
+ * log cannot be decoded. Anything that a compiler may have emitted for an anonymous event matches, so that a sender
+ * cannot hide a log by odd values or by text that is not UTF-8.
  */
 export const compileMatcher = (fragment: EventFragment, topic0: string | null): ((log: LogContent) => boolean) => {
   if (topic0 !== null) return ({ topics }) => topics[0] === topic0;
@@ -68,7 +68,7 @@ export const compileMatcher = (fragment: EventFragment, topic0: string | null): 
       decode(log);
       return true;
     } catch {
-      // A log of another layout is of another event.
+      // A log with another layout belongs to another event.
       return false;
     }
   };
@@ -79,9 +79,9 @@ const unchanged: Checksum = (digits) => digits;
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 interface Compiled {
-  /** Throws for a log of another layout. */
+  /** Throws if the log has another layout. */
   decode: (log: LogContent) => JsonObject;
-  /** Characters of the data without `0x`; `undefined` if a part of it is dynamic. */
+  /** Length of the data without `0x`; `undefined` if a part of it is dynamic. */
   dataSize: number | undefined;
 }
 
@@ -124,5 +124,5 @@ const wordOfTopic = (topic = ''): string => {
   return topic.slice(FIRST);
 };
 
-/** An indexed value that may be longer than 32 bytes is in its topic as a hash. */
+/** The topic of an indexed value that may exceed 32 bytes is a hash. */
 const hashOf = (word: string): JsonValue => ({ hash: `0x${word}` });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { AbiCoder } from 'ethers';
-import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { checksumAddress } from '../../../shared/chain/address.ts';
+import type { AbiParameter } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
 import { compileDecoder, compileMatcher } from './log-decoder.ts';
 
 /**

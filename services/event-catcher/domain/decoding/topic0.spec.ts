@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { topic0Of } from './topic0.ts';
+import { topic0Of } from './event-abi.ts';
 
 const inputs = [
   { name: 'from', type: 'address', indexed: true },

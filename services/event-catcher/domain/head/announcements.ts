@@ -1,33 +1,31 @@
-/** So many looks in vain are made before announcements are heeded no more. */
+/** After this many futile polls, announcements are ignored. */
 const IN_VAIN_MAX = 4;
-/** After so many blocks that were found without them, one announcement is heeded again. */
+/** After this many blocks found without them, the next announcement is tried again. */
 const TRIED_AGAIN_BLOCKS = 16;
 
-interface Look {
-  wasAnnounced: boolean;
-  isFound: boolean;
-}
-
 /**
- * Whether blocks are where they are announced. Whoever announces them may be of another chain, or never rest: then looks are in vain,
- * and cost calls.
+ * Tracks whether `newHeads` notifications are reliable. Their sender may follow another chain, or send them without
+ * end: then each poll finds nothing and costs calls.
  */
 export class Announcements {
   private left = IN_VAIN_MAX;
   private foundWithout = 0;
   private wasInVain = false;
 
-  /** Whether an announcement is a reason to look. */
+  /** Whether an announcement triggers a poll. */
   get areHeeded(): boolean {
     return this.left > 0;
   }
 
-  /** Whether looks without one may wait for the next. A block that was announced too early comes before that. */
+  /**
+   * Whether polling may wait for the next announcement. It may not after an announcement that came before its block
+   * could be read.
+   */
   get areWaitedFor(): boolean {
     return this.areHeeded && !this.wasInVain;
   }
 
-  looked({ wasAnnounced, isFound }: Look): void {
+  polled({ wasAnnounced, isFound }: { wasAnnounced: boolean; isFound: boolean }): void {
     this.wasInVain = wasAnnounced && !isFound;
     if (wasAnnounced) this.left = isFound ? Math.min(IN_VAIN_MAX, this.left + 1) : Math.max(0, this.left - 1);
     else if (isFound && !this.areHeeded) this.foundWithout += 1;

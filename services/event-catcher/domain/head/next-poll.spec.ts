@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { nextLookMs } from './next-look.ts';
-import { tipOf, type Window } from './window.ts';
+import { nextPollMs } from './next-poll.ts';
+import { tipOf, type Window } from '../../../../shared/chain/window.ts';
 
 const bounds = { leastMs: 500, mostMs: 15_000, isLocal: false };
 type Block = { number: number; hash: string; parentHash: string; timestamp: number };
 
-/** So many blocks, so many seconds apart. */
+/** A window of this many blocks, this many seconds apart. */
 const windowOf = (blocks: number, seconds: number): Window<Block> => {
   const block = (number: number) => ({
     ...{ number, hash: String(number), parentHash: String(number - 1) },
@@ -15,29 +15,29 @@ const windowOf = (blocks: number, seconds: number): Window<Block> => {
 };
 const after = (foundAgoMs: number, announcedAgoMs = Infinity) => ({ foundAgoMs, announcedAgoMs });
 
-describe('the next look for a block', () => {
+describe('the next poll for a block', () => {
   it('is a little before the block is due', () => {
-    expect(nextLookMs(windowOf(33, 12), after(0), bounds)).toBe(11_400);
-    expect(nextLookMs(windowOf(33, 12), after(2_000), bounds)).toBe(9_400);
+    expect(nextPollMs(windowOf(33, 12), after(0), bounds)).toBe(11_400);
+    expect(nextPollMs(windowOf(33, 12), after(2_000), bounds)).toBe(9_400);
   });
 
   it('comes soon when the block is overdue, and less often the longer it is, but for a bound', () => {
-    expect(nextLookMs(windowOf(33, 12), after(11_400), bounds)).toBe(1_500);
-    expect(nextLookMs(windowOf(33, 12), after(31_400), bounds)).toBe(5_000);
-    expect(nextLookMs(windowOf(33, 12), after(600_000), bounds)).toBe(5_000);
-    expect(nextLookMs(windowOf(33, 100), after(600_000), bounds)).toBe(12_500);
+    expect(nextPollMs(windowOf(33, 12), after(11_400), bounds)).toBe(1_500);
+    expect(nextPollMs(windowOf(33, 12), after(31_400), bounds)).toBe(5_000);
+    expect(nextPollMs(windowOf(33, 12), after(600_000), bounds)).toBe(5_000);
+    expect(nextPollMs(windowOf(33, 100), after(600_000), bounds)).toBe(12_500);
   });
 
   it('keeps to the bounds, where blocks are quick, slow, or only one is known', () => {
-    expect(nextLookMs(windowOf(33, 0.25), after(0), bounds)).toBe(500);
-    expect(nextLookMs(windowOf(33, 0), after(0), bounds)).toBe(500);
-    expect(nextLookMs(windowOf(33, 600), after(0), bounds)).toBe(15_000);
-    expect(nextLookMs(windowOf(1, 12), after(0), bounds)).toBe(500);
+    expect(nextPollMs(windowOf(33, 0.25), after(0), bounds)).toBe(500);
+    expect(nextPollMs(windowOf(33, 0), after(0), bounds)).toBe(500);
+    expect(nextPollMs(windowOf(33, 600), after(0), bounds)).toBe(15_000);
+    expect(nextPollMs(windowOf(1, 12), after(0), bounds)).toBe(500);
   });
 
   it('leaves it to announcements while they come', () => {
-    expect(nextLookMs(windowOf(33, 12), after(0, 100), { ...bounds, mostMs: 60_000 })).toBe(24_000);
-    expect(nextLookMs(windowOf(33, 12), after(0, 24_000), bounds)).toBe(11_400);
+    expect(nextPollMs(windowOf(33, 12), after(0, 100), { ...bounds, mostMs: 60_000 })).toBe(24_000);
+    expect(nextPollMs(windowOf(33, 12), after(0, 24_000), bounds)).toBe(11_400);
   });
 
   it('is soon on a chain of this machine that may mine on demand', () => {
@@ -53,31 +53,31 @@ describe('the next look for a block', () => {
         windowOf(1, 1),
       );
     const often = (...seconds: number[]) => mined(...Array.from({ length: 8 }, () => seconds).flat());
-    expect(nextLookMs(often(1, 30, 2), after(0), local)).toBe(soon);
-    expect(nextLookMs(often(5, 12, 40), after(0), local)).toBe(soon);
-    expect(nextLookMs(windowOf(8, 12), after(0), local)).toBe(soon);
-    expect(nextLookMs(windowOf(81, 1), after(0), local)).toBe(soon);
-    expect(nextLookMs(often(1, 30, 2), after(0), bounds)).toBeGreaterThan(soon);
+    expect(nextPollMs(often(1, 30, 2), after(0), local)).toBe(soon);
+    expect(nextPollMs(often(5, 12, 40), after(0), local)).toBe(soon);
+    expect(nextPollMs(windowOf(8, 12), after(0), local)).toBe(soon);
+    expect(nextPollMs(windowOf(81, 1), after(0), local)).toBe(soon);
+    expect(nextPollMs(often(1, 30, 2), after(0), bounds)).toBeGreaterThan(soon);
   });
 
   it('follows the pace of a chain of this machine that has one', () => {
     const local = { ...bounds, isLocal: true };
     for (const window of [windowOf(33, 12), windowOf(33, 2)]) {
       for (const foundAgoMs of [0, 2_000, 12_000, 20_000])
-        expect(nextLookMs(window, after(foundAgoMs), local)).toBe(nextLookMs(window, after(foundAgoMs), bounds));
+        expect(nextPollMs(window, after(foundAgoMs), local)).toBe(nextPollMs(window, after(foundAgoMs), bounds));
     }
   });
 
-  it('looks some once or twice for each block', () => {
+  it('polls some once or twice for each block', () => {
     const window = windowOf(33, 12);
     const blockMs = 12_000;
-    let looks = 0;
+    let polls = 0;
     let lateMs = 0;
     let foundAt = 5_000;
     let now = 5_000;
     for (let block = 1; block <= 500;) {
-      now += nextLookMs(window, after(now - foundAt), bounds);
-      looks += 1;
+      now += nextPollMs(window, after(now - foundAt), bounds);
+      polls += 1;
       // Blocks are up to half a second early or late.
       const cameAt = block * blockMs + 500 * Math.sin(block);
       if (now < cameAt) continue;
@@ -85,7 +85,7 @@ describe('the next look for a block', () => {
       foundAt = now;
       block += 1;
     }
-    expect(looks / 500).toBeLessThan(1.6);
+    expect(polls / 500).toBeLessThan(1.6);
     expect(lateMs / 500).toBeLessThan(1_500);
   });
 });

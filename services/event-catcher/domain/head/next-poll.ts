@@ -1,38 +1,40 @@
-import { tipOf, type LinkedBlock, type Window } from './window.ts';
+import { tipOf, type LinkedBlock, type Window } from '../../../../shared/chain/window.ts';
 
-/** The next block is looked for this much earlier than it is due, so that looks come closer to blocks. */
+/** Polls this much before the next block is due, so that polls and blocks come closer together. */
 const EARLY = 0.95;
-/** How often an overdue block is looked for, in parts of the time between blocks. */
-const OVERDUE_LOOKS = 8;
-/** An overdue block is looked for less often the longer it is overdue, up to a bound: it may be the provider that stood still. */
+/** How often an overdue block is polled for, per time between blocks. */
+const OVERDUE_POLLS = 8;
+/** An overdue block is polled for less and less often, down to a bound: perhaps only the provider stalled. */
 const OVERDUE_PART = 1 / 4;
 const OVERDUE_MAX_MS = 5_000;
-/** Where new blocks are announced, one is looked for unannounced only after so many of their intervals. */
+/** Where blocks are announced, this many block times pass before a poll without an announcement. */
 const UNANNOUNCED_BLOCKS = 2;
 
 type TimedWindow = Window<LinkedBlock & { timestamp: number }>;
 
-export interface Looked {
+export interface Polled {
   /** How long ago the newest block was found. */
   foundAgoMs: number;
   /** How long ago a block was announced; `Infinity` if none ever was. */
   announcedAgoMs: number;
 }
 
-/** A chain that mines on demand has some blocks at regular times by chance, but not so many, nor so far apart. */
+/**
+ * A chain that mines on demand may have a few blocks at regular times by chance, but not this many, nor this far apart.
+ */
 const REGULAR_INTERVALS = 16;
 const REGULAR_LEAST_MS = 2_000;
-/** The shortest of regular intervals, in parts of the usual one. */
+/** The shortest interval that still counts as regular, as a share of the usual one. */
 const SHORTEST_PART = 1 / 2;
 
 /**
- * How long to wait, in milliseconds, until the next look for a new head: as long as the chain's own blocks are apart, by
- * the window's timestamps, but for the bounds. A chain of this machine may mine on demand, so that its next block may come at any time:
- * unless its blocks come at regular times, it is looked at as often as may be.
+ * Milliseconds until the next poll for a new head: the chain's usual time between blocks, by the window's timestamps,
+ * within bounds. A chain on this machine may mine on demand, at any time. Unless its blocks come at regular times, it
+ * is polled as often as allowed.
  */
-export const nextLookMs = (
+export const nextPollMs = (
   window: TimedWindow,
-  { foundAgoMs, announcedAgoMs }: Looked,
+  { foundAgoMs, announcedAgoMs }: Polled,
   bounds: { leastMs: number; mostMs: number; isLocal: boolean },
 ): number => {
   const blockMs = usualMs(window);
@@ -40,7 +42,7 @@ export const nextLookMs = (
   const isAnnounced = announcedAgoMs < UNANNOUNCED_BLOCKS * blockMs;
   const dueMs = (isAnnounced ? UNANNOUNCED_BLOCKS : EARLY) * blockMs - foundAgoMs;
   const overdueMs = Math.min(OVERDUE_MAX_MS, -dueMs * OVERDUE_PART);
-  const pauseMs = dueMs > 0 ? dueMs : Math.max(blockMs / OVERDUE_LOOKS, overdueMs);
+  const pauseMs = dueMs > 0 ? dueMs : Math.max(blockMs / OVERDUE_POLLS, overdueMs);
   return Math.min(bounds.mostMs, Math.max(bounds.leastMs, pauseMs));
 };
 

@@ -1,13 +1,13 @@
-import { tipOf, type LinkedBlock, type Window } from './window.ts';
+import { tipOf, type LinkedBlock, type Window } from '../../../../shared/chain/window.ts';
 
-/** No chain is worth a word that has had no block for less. */
+/** Never warns about a stalled head sooner than this. */
 const LEAST_MS = 300_000;
-/** So many of its usual intervals, or of the longest one lately, are longer than chance makes them. */
+/** Chance does not make an interval this many times longer than the usual one, or than the longest recent one. */
 const USUAL_INTERVALS = 25;
 const LONGEST_INTERVALS = 5;
 
-/** How long a chain may go without a block before that is said, in milliseconds, by the timestamps of its window. */
-export const stillMaxMs = (window: Window<LinkedBlock & { timestamp: number }>): number => {
+/** Milliseconds without a block until a chain counts as stalled, by the timestamps of its window. */
+export const stalledAfterMs = (window: Window<LinkedBlock & { timestamp: number }>): number => {
   const [first, ...rest] = window;
   const tip = tipOf(window);
   const usual = (tip.timestamp - first.timestamp) / Math.max(1, rest.length);
@@ -15,5 +15,5 @@ export const stillMaxMs = (window: Window<LinkedBlock & { timestamp: number }>):
   return Math.max(LEAST_MS, USUAL_INTERVALS * usual * 1_000, LONGEST_INTERVALS * longest * 1_000);
 };
 
-export const stillText = (stillMs: number): string =>
-  `there has been no new block for ${String(Math.floor(stillMs / 60_000))} minutes`;
+export const stalledText = (stalledMs: number): string =>
+  `there has been no new block for ${String(Math.floor(stalledMs / 60_000))} minutes`;

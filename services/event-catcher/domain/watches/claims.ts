@@ -1,9 +1,9 @@
-import type { QuotaEvent } from '../../../schemas/events/quota-events.ts';
-import type { QuotaName } from '../../../schemas/http/quotas.ts';
-import { claimantText } from '../../../shared/chain/claimant.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { QuotaEvent } from '../../../../schemas/events/event-catcher/quota-events.ts';
+import type { QuotaName } from '../../../../schemas/http/event-catcher/quotas.ts';
+import { claimantText } from '../../../../shared/chain/identifiers/claimant.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 
-/** A claim on a watch, as it is counted. */
+/** A claim on a watch, as quotas count it. */
 export type Claim = QuotaEvent['data'];
 
 export const userQuotaStream = (userId: string): string => `quota-user-${userId}`;
@@ -23,8 +23,8 @@ export const claimsFold = {
 };
 
 /**
- * The claim counts from now on, unless it counts already. Those of an app itself are counted apart from those of its
- * users, who can so not use up what the app may have.
+ * Counts a claim, unless it counts already. An app's own claims and those of its users are counted apart, so that users
+ * cannot exhaust the app's quota.
  * @throws Refusal quota_exceeded
  */
 export const takeQuota = (

@@ -1,18 +1,18 @@
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
-import type { Watch } from '../../../shared/read-models/watches.ts';
+import type { WatchEvent } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import { invalid, Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Watch } from '../../../../shared/read-models/event-catcher/watches.ts';
 import { heldBy, type Holder } from './stopped-watch.ts';
 import { about } from './watch.ts';
 
-/** The blocks that somebody names. */
+/** The blocks that a caller asks for. */
 export interface AskedBlocks {
   fromBlock?: number | undefined;
   toBlock?: number | undefined;
 }
 
 /**
- * Has final blocks of a watch read again: all that it has, unless some are named.
- * @param finalized the newest final block of its chain; `undefined` while nothing of the chain was read
+ * Requests that final blocks of a watch are read again: all of them, unless the caller names some.
+ * @param finalized the newest final block of the chain; `undefined` while nothing of the chain was read
  * @throws Refusal watch_not_found, forbidden, not_caught_up, validation_failed
  */
 export const replayWatch = (

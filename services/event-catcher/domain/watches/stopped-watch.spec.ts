@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { PauseReason, WatchEvent } from '../../../schemas/events/watch-events.ts';
-import type { Claimant } from '../../../shared/chain/claimant.ts';
-import { pauseText, type Watch } from '../../../shared/read-models/watches.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import type { PauseReason, WatchEvent } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { Claimant } from '../../../../shared/chain/identifiers/claimant.ts';
+import { pauseText, type Watch } from '../../../../shared/read-models/event-catcher/watches.ts';
 import { pauseWatch, removeClaim, resumeWatch, stopBackfill, type Holder } from './stopped-watch.ts';
 import { watchFold } from './watch.ts';
 

@@ -1,15 +1,16 @@
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { appOfClaimant, claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { pauseText, type Watch } from '../../../shared/read-models/watches.ts';
+import type { WatchEvent } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import { appOfClaimant, claimantText, type Claimant } from '../../../../shared/chain/identifiers/claimant.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { pauseText, type Watch } from '../../../../shared/read-models/event-catcher/watches.ts';
 import { about, firstWanted, startChange } from './watch.ts';
 
 type Known = Watch | undefined;
-/** Who wants a watch to change: somebody who may claim it, or the operator by the command line. */
+/** Who changes a watch: a claimant, or the operator by the command line. */
 export type Holder = { kind: 'claimant'; claimant: Claimant } | { kind: 'operator' };
 
 /**
- * Drops a claim. Without a claim nothing more is read; otherwise the watch begins where the others want it to.
+ * Drops a claim. A watch without claims is not read any more. Otherwise it now begins where the remaining claimants
+ * want it to.
  * @throws Refusal watch_not_found
  */
 export const removeClaim = (known: Known, { appId, userId }: Claimant): WatchEvent[] => {
@@ -29,8 +30,8 @@ export const pauseWatch = (known: Known, by: Holder): WatchEvent[] => {
 };
 
 /**
- * Ends a pause. Only the operator ends one that no holder wanted; from then on the watch has no bounds, whether it was paused or
- * one of its extensions stopped.
+ * Ends a pause. Only the operator can end a pause that no claimant asked for. After that the watch has no bounds,
+ * whether the watch itself was paused or only an extension of it.
  * @throws Refusal watch_not_found, forbidden, quota_exceeded
  */
 export const resumeWatch = (known: Known, by: Holder): WatchEvent[] => {
@@ -44,13 +45,13 @@ export const resumeWatch = (known: Known, by: Holder): WatchEvent[] => {
   return [{ type: 'WatchResumed', data: { ...about(watch), isUnbounded: by.kind === 'operator' } }];
 };
 
-/** The backfill of a watch met a bound. */
+/** Pauses a watch whose backfill met a bound. */
 export const stopBackfill = (known: Known, reason: 'records' | 'blocks'): WatchEvent[] =>
   known && !known.isRemoved && known.paused === null && !known.isUnbounded
     ? [{ type: 'WatchPaused', data: { ...about(known), reason } }]
     : [];
 
-/** Why an extension backwards of a watch is not read any further, though the watch is. */
+/** Why an extension backwards is not read any further, though the watch is. */
 export const extensionText = (reason: 'records' | 'blocks'): string =>
   `what was asked for before the registration has as many ${reason} as one may have: ask the operator to resume it`;
 
@@ -65,8 +66,8 @@ const claimed = (watch: Known): Watch => {
 };
 
 /**
- * Returns the watch for the operator, for whoever has the only claim on it, or for an app itself if every claim is of that
- * app or of its users.
+ * Returns the watch if the caller may change it: the operator may, the only claimant may, and an app may if all claims
+ * belong to it or its users.
  * @throws Refusal watch_not_found, forbidden
  */
 export const heldBy = (known: Known, by: Holder): Watch => {

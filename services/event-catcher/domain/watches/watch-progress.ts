@@ -1,43 +1,30 @@
-import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
-import type { AsideDocument } from '../../../shared/read-models/chains.ts';
-import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import type {
+  AsideDocument,
+  ChainDocument,
+  VerificationDocument,
+} from '../../../../shared/read-models/event-catcher/chains.ts';
+import { isStopped, type WatchDocument } from '../../../../shared/read-models/event-catcher/watches.ts';
 
 type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'readSince' | 'isRemoved' | 'paused'>;
-interface VerifiedChain {
-  readonly verified: number;
-  readonly behind: readonly { watchIds: readonly string[]; next: number }[];
-  readonly skipped?: readonly { watchIds: readonly string[]; next: number; to: number }[];
-  readonly watchesUpTo: number;
-}
-interface ReadChain {
-  readonly backfills: readonly BackfillRange[];
-  readonly watchesUpTo: number;
-  readonly head: number;
-}
+type VerifiedChain = Pick<VerificationDocument, 'verified' | 'behind' | 'skipped' | 'watchesUpTo'>;
+type ReadChain = Pick<ChainDocument, 'backfills' | 'watchesUpTo' | 'head'>;
 
 export interface WatchProgress {
   state: 'backfilling' | 'live' | 'paused';
   /** Everything up to this block has been read, except the gaps. */
   currentBlockNumber: number;
-  /** How many blocks are to be read before the watch is live. */
+  /** How many blocks are left to read before the watch is live. */
   blocksLeft: number;
-  /** Ranges before the current block that are not read, both ends included, in their order. */
-  gaps: WatchGap[];
+  /** Unread ranges before the current block, both ends included, in block order. */
+  gaps: WatchStatus['gaps'];
 }
 
-export interface WatchGap {
-  fromBlock: number;
-  toBlock: number;
-  reason: string;
-  /** `null`: they are still to be read. */
-  since: string | null;
-}
-
-/** The reason of unread blocks that no provider has refused for good: the start of the watch was moved back to them. */
+/** The reason given for blocks that no provider refused: the start of the watch was moved back to them. */
 const TO_READ = 'not read yet';
 
-/** What an operator can do about blocks that no provider gives; `null` if there are none. */
-export const gapAdvice = (gaps: readonly WatchGap[]): string | null => {
+/** What the operator can do about gaps; `null` if there are none. */
+export const gapAdvice = (gaps: WatchStatus['gaps']): string | null => {
   const [gap] = gaps.filter(({ since }) => since !== null);
   if (!gap) return null;
   const { fromBlock, toBlock, reason } = gap;
@@ -45,18 +32,21 @@ export const gapAdvice = (gaps: readonly WatchGap[]): string | null => {
   return `${blocks}: add an endpoint that has them to "rpcUrls" of this chain in CHAINS`;
 };
 
-/** What is set aside of watches is still to be read, too, until the progress of their chain has it again. */
-export const withAside = <Chain extends ReadChain & { position: number }>(
+/**
+ * Adds deferred ranges to the ranges of their chain: they are unread, too. Once the progress of the chain lists a range
+ * again, it is left out here.
+ */
+export const withDeferred = <Chain extends ReadChain & { position: number }>(
   chain: Chain,
-  aside: ReadonlyMap<string, AsideDocument>,
+  deferred: ReadonlyMap<string, AsideDocument>,
 ): Chain => {
-  const ranges = Array.from(aside, ([id, { ranges, takenUp }]) =>
+  const ranges = Array.from(deferred, ([id, { ranges, takenUp }]) =>
     takenUp === null || takenUp > chain.position ? ranges.map((range) => ({ watchIds: [id], ...range })) : [],
   );
   return { ...chain, backfills: [...ranges.flat(), ...chain.backfills] };
 };
 
-/** How far a watch was read. A watch that the follower has not added yet is backfilling. */
+/** How far a watch has been read. A watch that the follower has not added yet is backfilling. */
 export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchProgress => {
   const read = readProgress(watch, chain);
   return isStopped(watch) ? { ...read, state: 'paused' } : read;
@@ -64,7 +54,8 @@ export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchP
 
 const readProgress = ({ id, startBlock, readSince }: Watched, chain: ReadChain | undefined): WatchProgress => {
   const ranges = chain?.backfills.filter(({ watchIds }) => watchIds.includes(id)) ?? [];
-  // Nobody wants what ends before the start block. Until the next progress is stored, what has been set aside is in it as well.
+  // Nobody wants a range that ends before the start block. Until the next progress is stored, a range that was just
+  // deferred is in both lists.
   const unread = new Map(
     ranges.filter(({ joins, to }) => !joins && to >= startBlock).map((range) => [range.to, range]),
   );
@@ -87,19 +78,22 @@ const backfilling = (next: number, to: number, gaps: WatchProgress['gaps']): Wat
   gaps,
 });
 
-/** The block up to which a watch was verified from its start block on; `null` if that is none. */
+/** The block up to which everything of a watch has been read: the one before its first gap. -1 if there is none. */
+export const readUpTo = ({ currentBlockNumber, gaps }: Pick<WatchProgress, 'currentBlockNumber' | 'gaps'>): number =>
+  Math.min(currentBlockNumber, ...gaps.map(({ fromBlock }) => fromBlock - 1));
+
+/** The block up to which a watch is verified from its start block on; `null` if none is. */
 export const verifiedBlockOf = (
   { id, startBlock, createdPosition }: Watched & Pick<WatchDocument, 'createdPosition'>,
   verification: VerifiedChain | undefined,
-  { currentBlockNumber, gaps }: Pick<WatchProgress, 'currentBlockNumber' | 'gaps'>,
+  progress: Pick<WatchProgress, 'currentBlockNumber' | 'gaps'>,
 ): number | null => {
   if (!verification || verification.watchesUpTo < createdPosition) return null;
   const { behind, skipped = [] } = verification;
   const isOfIt = ({ watchIds }: { watchIds: readonly string[] }) => watchIds.includes(id);
   const unverified = [...behind, ...skipped.filter(({ to }) => to >= startBlock)].filter(isOfIt);
   const verified = Math.min(verification.verified, ...unverified.map(({ next }) => next - 1));
-  // An extension backwards may not be known to the verification yet.
-  const read = Math.min(currentBlockNumber, ...gaps.map(({ fromBlock }) => fromBlock - 1));
-  const block = Math.min(verified, read);
+  // The verification may not know of an extension backwards yet.
+  const block = Math.min(verified, readUpTo(progress));
   return block < startBlock ? null : block;
 };

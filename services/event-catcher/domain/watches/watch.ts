@@ -1,14 +1,16 @@
-import type { EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
-import { watchId, watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
-import { evolveWatch, type Watch } from '../../../shared/read-models/watches.ts';
-import { fragmentText, signatureOf } from './event-abi.ts';
+import type { EventFragment, WatchEvent } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import { claimantText, type Claimant } from '../../../../shared/chain/identifiers/claimant.ts';
+import { encodeToken, sha256 } from '../../../../shared/primitives/ids.ts';
+import { evolveWatch, type Watch } from '../../../../shared/read-models/event-catcher/watches.ts';
+import { fragmentText } from '../decoding/event-abi.ts';
 
 export const watchStream = (watchId: string): string => `watch-${watchId}`;
 
 const WATCH_ID = /^wch_[0-9a-z]{26}$/;
-/** Whether a text may be the id of a watch: other texts name no stream. */
+/** Whether a text has the form of a watch id. No other text names a stream. */
 export const isWatchId = (text: string): boolean => WATCH_ID.test(text);
+/** Returns the stream of the watch that a request names; of no watch, if the text cannot be an id. */
+export const askedStream = (text: string): string => watchStream(isWatchId(text) ? text : 'unknown');
 
 export interface Watched {
   chainId: number;
@@ -16,12 +18,11 @@ export interface Watched {
   fragment: EventFragment;
 }
 
-/** The id follows from what is watched, so that everybody who registers the same fragment writes to one stream. */
-export const watchIdOf = (watched: Watched): string => watchId(watched, fragmentText(watched.fragment));
-
-/** The id that the watch has if it was registered while a contract had one watch for each signature. */
-export const formerWatchIdOf = (watched: Watched): string =>
-  watchIdOfSignature(watched, signatureOf(watched.fragment), watched.fragment.anonymous);
+/** Derives the id from what is watched, so that everybody who registers the same fragment writes to one stream. */
+export const watchIdOf = ({ chainId, contractAddress, fragment }: Watched): string => {
+  const text = `${String(chainId)}:${contractAddress.toLowerCase()}:${fragmentText(fragment)}`;
+  return `wch_${encodeToken(Buffer.from(sha256(text), 'hex'), 26)}`;
+};
 
 type State = Watch | undefined;
 export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'] & Claimant;
@@ -29,9 +30,9 @@ export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['
 export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
- * The first registration creates the watch. A registration by somebody else adds a claim, and ends a pause that the only holder
- * wanted. The watch begins where the first of those who claim it wants it to: a registration moves its start back, or, once nobody
- * else wants earlier blocks, forward.
+ * The first registration creates the watch. A registration by somebody else adds a claim, and ends a pause that the
+ * only holder asked for. The watch begins at the earliest block that a claimant wants: a registration moves its start
+ * back, or forward once no other claimant wants the earlier blocks.
  */
 export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
   if (!watch) return [{ type: 'ContractRegistered', data: asked }];
@@ -50,23 +51,19 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
   ];
 };
 
-/** The block from which on somebody who claims a watch wants it. */
+/** The block from which on a claimant wants the watch. */
 export const startOf = ({ claimStarts, startBlock }: Watch, claim: string): number =>
   claimStarts?.[claim] ?? startBlock;
 
-/** The first block that somebody wants, but for one of those who claim it; `Infinity` if there are no others. */
+/** The first block that any claimant wants, except one of them; `Infinity` if there are no others. */
 export const firstWanted = (watch: Watch, but: string): number =>
   watch.claims.reduce((first, claim) => (claim === but ? first : Math.min(first, startOf(watch, claim))), Infinity);
 
-/** The watch begins at another block than before, if it does. */
+/** Moves the start of a watch, if it changes. */
 export const startChange = (watch: Watch, startBlock: number): WatchEvent[] => {
   if (startBlock === watch.startBlock || startBlock === Infinity) return [];
   const type = startBlock < watch.startBlock ? 'WatchExtended' : 'WatchShortened';
   return [{ type, data: { ...about(watch), startBlock } }];
 };
-
-/** Whether two fragments are of one watch: they differ in nothing. */
-export const isSameFragment = (left: EventFragment, right: EventFragment): boolean =>
-  fragmentText(left) === fragmentText(right);
 
 export const about = ({ id: watchId, chainId, contractAddress }: Watch) => ({ watchId, chainId, contractAddress });

@@ -1,4 +1,4 @@
-import type { ChainAcceptanceEvent } from '../../../schemas/events/chain-events.ts';
+import type { ChainAcceptanceEvent } from '../../../../schemas/events/event-catcher/chain-events.ts';
 
 type GivenUp = ChainAcceptanceEvent['data'];
 
@@ -10,6 +10,6 @@ export const acceptanceFold = {
   evolve: (_before: GivenUp | undefined, { data }: ChainAcceptanceEvent): GivenUp => data,
 };
 
-/** The operator knows that the chain gave up this block, and no other: what it does later is not accepted beforehand. */
+/** The operator accepts that the chain gave up this block. Nothing else that the chain does later is accepted by it. */
 export const giveUpFinalBlock = (known: GivenUp | undefined, block: GivenUp): ChainAcceptanceEvent[] =>
   known?.hash === block.hash && known.fromBlock === block.fromBlock ? [] : [{ type: 'FinalBlockGivenUp', data: block }];

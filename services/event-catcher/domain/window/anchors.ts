@@ -1,11 +1,11 @@
-/** A block that was the newest final one. */
+/** A former newest final block, kept so that a deep reorganisation finds a common ancestor. */
 export interface Anchor {
   readonly number: number;
   readonly hash: string;
 }
 
 /**
- * Adds an anchor, and keeps only the oldest one of each depth 1, 2 to 3, 4 to 7, … below `newest`.
+ * Adds an anchor, and keeps only the oldest one of each depth 1, 2–3, 4–7, … below `newest`.
  * @param newest number of the final block from which depths are counted
  */
 export const withAnchor = (anchors: readonly Anchor[], { number, hash }: Anchor, newest: number): readonly Anchor[] => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { FinalizedContradicted, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import { anEvent } from '../../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../../shared/testing/eventually.ts';
 import { overriding } from '../../testing/overriding.ts';
-import { FollowerUnderTest, mineSome } from '../../testing/follower-under-test.ts';
+import { FollowerUnderTest, mineSome } from '../../testing/follower/follower-under-test.ts';
 
 describe('a chain that gave up a final block', () => {
-  const PATIENCE_MS = 15_000;
   const accept = async (follower: FollowerUnderTest, from?: { fromBlock: number }) => {
     const [final] = (await follower.progress())?.window ?? [];
     if (!final) throw new Error('nothing of the chain is stored');
@@ -16,19 +14,16 @@ describe('a chain that gave up a final block', () => {
     const stream = `chain-${String(chainId)}-accepted`;
     await follower.store.append(stream, (await follower.store.read(stream)).length - 1, [given]);
   };
-  /** Has read forty blocks. */
+  /** A follower that has read forty blocks. */
   const following = async (): Promise<FollowerUnderTest> => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 40);
+    const follower = new FollowerUnderTest({ blocks: 40 });
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     return follower;
   };
   const paused = (follower: FollowerUnderTest) =>
-    eventually(
+    follower.until(
       () => follower.meter.chainError?.includes('annals chain accept --chain 2484'),
-      PATIENCE_MS,
       'the status must name what helps',
     );
 
@@ -39,13 +34,12 @@ describe('a chain that gave up a final block', () => {
   ])(
     'goes on %s with what it says now once the operator accepts that, and what is gone is reverted',
     async (when, later) => {
-      const follower = new FollowerUnderTest();
+      await using follower = new FollowerUnderTest();
       follower.verifiedEveryMs = 1;
       mineSome(follower.chain, 40);
       await follower.register();
       await follower.register({ watchId: 'wch_other', startBlock: 30 });
-      follower.start();
-      await follower.expectChain();
+      await follower.follow();
       mineSome(follower.chain, later, 10_000);
       await follower.expectChain();
       await follower.verified();
@@ -73,12 +67,11 @@ describe('a chain that gave up a final block', () => {
       mineSome(follower.chain, 5, 2_000);
       await follower.expectChain({ isOrdered: false });
       expect(follower.meter.chainError).toBeNull();
-      await follower.stop();
     },
   );
 
   it('stays paused where another block was accepted', async () => {
-    const follower = await following();
+    await using follower = await following();
     await accept(follower);
     mineSome(follower.chain, 10, 700);
     await follower.expectChain();
@@ -89,26 +82,23 @@ describe('a chain that gave up a final block', () => {
     follower.start();
     await paused(follower);
     expect(await follower.store.head()).toBe(before);
-    await follower.stop();
   });
 
   it('that nothing stored takes for final goes on by itself', async () => {
-    const follower = await following();
+    await using follower = await following();
     await follower.stop();
     let isForgotten = false;
     const contradicted = overriding<ChainReader>(follower.chain, {
       headAndFinalized: () =>
         isForgotten
           ? follower.chain.headAndFinalized()
-          : Promise.reject(new FinalizedContradicted('the finalized block is another one than before')),
+          : Promise.reject(new FinalizedContradicted('the finalized block differs from the one before')),
       forgetFinalized: () => {
         isForgotten = true;
       },
     });
     mineSome(follower.chain, 5, 700);
-    follower.start({ reader: contradicted });
-    await follower.expectChain();
+    await follower.follow({ reader: contradicted });
     expect([isForgotten, follower.meter.chainError]).toEqual([true, null]);
-    await follower.stop();
   });
 });

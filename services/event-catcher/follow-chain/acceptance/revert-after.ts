@@ -1,17 +1,20 @@
-import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import type { ChainAcceptanceEvent, ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import type { BlockHeader, ChainReader } from '../../../../shared/chain/chain-reader.ts';
-import type { Anchor } from '../../domain/anchors.ts';
+import type { EventStore, StoredEvent } from '../../../../shared/event-store/event-store.ts';
+import { acceptanceStream } from '../../domain/window/acceptance.ts';
+import type { Anchor } from '../../domain/window/anchors.ts';
 import { newestOnChain } from '../../edge/newest-on-chain.ts';
 import { replaceWindow, type ChainProgress } from '../../domain/chain-progress.ts';
 import { verifyAgainAfter } from '../../domain/verification.ts';
-import { tipOf } from '../../domain/window.ts';
+import { tipOf } from '../../../../shared/chain/window.ts';
 import type { FollowedChain } from '../followed-chain.ts';
-import { windowUpTo } from '../reconcile.ts';
-import type { AcceptedBlock } from './accepted-block.ts';
-import type { ChainRecords } from '../store-changes/chain-records.ts';
-import type { Steps } from '../store-changes/chain-writer.ts';
-import type { VerificationStream } from '../store-changes/verification-stream.ts';
-import type { StoredRecords } from '../verify-chain/stored-records.ts';
+import { windowUpTo } from '../window/reconcile.ts';
+import type { ChainRecords } from '../stored-changes/chain-records.ts';
+import type { Steps } from '../stored-changes/chain-writer.ts';
+import type { VerificationStream } from '../stored-changes/verification-stream.ts';
+import type { StoredRecords } from '../verification/stored-records.ts';
+
+export type AcceptedBlock = ChainAcceptanceEvent['data'];
 
 interface Dependencies {
   chain: FollowedChain;
@@ -19,14 +22,21 @@ interface Dependencies {
   verifications: VerificationStream;
   storedRecords: StoredRecords;
   signal: AbortSignal;
-  /** Whether an unconfirmed record is in blocks that are not read again, so that it is confirmed as it is. */
+  /**
+   * Whether an unconfirmed record, one stored after the last checkpoint, is in a block that was already read and is not
+   * read again. The record is then confirmed as it is.
+   */
   isRead: (record: ObservedRecord) => boolean;
 }
 
-/** So many blocks have their records in memory at a time. */
+/** How many blocks have their stored records loaded and reverted at a time, to limit memory. */
 const BLOCKS_AT_ONCE = 2_000;
 
-/** Reverts all records after a block, and reads those blocks again. @throws StoredUnavailable */
+/**
+ * Reverts all stored records in blocks after `kept`, and turns these blocks into unread ranges, so that they are read
+ * again.
+ * @throws StoredUnavailable if the stored records cannot be read
+ */
 export async function* revertAfter(
   kept: number,
   progress: ChainProgress,
@@ -47,7 +57,7 @@ export async function* revertAfter(
   for (let to = tipOf(progress.window).number; to > last; to -= BLOCKS_AT_ONCE) {
     const position = records.newestOf(known.map(({ contract }) => contract));
     const blocks = { from: Math.max(last + 1, to - BLOCKS_AT_ONCE + 1), to };
-    const stored = await storedRecords.of(known, blocks, position, signal);
+    const stored = await storedRecords.load(known, blocks, position, signal);
     yield { wrong: [...stored.values()].flat() };
   }
   return yield {
@@ -57,8 +67,23 @@ export async function* revertAfter(
 }
 
 /**
- * Returns the last block that stays: that before the first one which the operator names, or the newest anchor that is still on the chain.
- * `undefined` if neither is known: then nothing is reverted.
+ * Returns the operator's newest acceptance that the chain dropped a final block, if it names the block with this hash;
+ * otherwise `undefined`.
+ */
+export const acceptedBlock = async (
+  eventStore: Pick<EventStore, 'read'>,
+  chainId: number,
+  { hash }: { hash: string },
+): Promise<AcceptedBlock | undefined> => {
+  const [newest] = await eventStore.read(acceptanceStream(chainId), { direction: 'backwards', limit: 1 });
+  const accepted = newest && (newest as StoredEvent & ChainAcceptanceEvent).data;
+  return accepted?.hash === hash ? accepted : undefined;
+};
+
+/**
+ * Returns the last block whose records stay: the block before `fromBlock`, which the operator may name, or else the
+ * newest anchor (a former final block that was kept) that is still on the chain. `undefined` if there is neither: then
+ * nothing is reverted.
  */
 export const lastKept = async (
   { fromBlock, number }: AcceptedBlock,

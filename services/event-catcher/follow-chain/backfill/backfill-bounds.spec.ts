@@ -1,16 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import type { Range } from '../domain/coverage.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { contract, FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
-import { overriding } from '../testing/overriding.ts';
+import { ChainUnavailable, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { MemoryReadStore } from '../../../../shared/testing/engines/read-store.memory.ts';
+import type { Range } from '../../domain/backfill/coverage.ts';
+import { transferWatch, watched } from '../../testing/example-watches.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
+import { takingAtMost } from '../../testing/follower/faulty-readers.ts';
+import { overriding } from '../../testing/overriding.ts';
 import { BackfillBounds } from './backfill-bounds.ts';
-import { watchedEvent } from './watched-event.ts';
 
 const { watchId } = transferWatch;
 const elsewhere = { watchId: 'wch_elsewhere', contractAddress: otherContract };
@@ -23,20 +22,13 @@ describe('a backfill with bounds', () => {
   });
   afterEach(() => follower.stop());
 
-  const takingAtMost = (blocks: number): ChainReader =>
-    overriding<ChainReader>(follower.chain, {
-      logsOfRange: (from, to, filter) =>
-        to - from >= blocks
-          ? Promise.reject(new RangeTooLarge(`at most ${String(blocks)} blocks`, { blocks }))
-          : follower.chain.logsOfRange(from, to, filter),
-    });
   const pausedFor = async () => {
     const [newest] = await follower.store.read(`watch-${watchId}`, { direction: 'backwards', limit: 1 });
     return newest?.type === 'WatchPaused' ? newest.data['reason'] : undefined;
   };
   const nextBlock = async () => {
-    const aside = (await follower.aside()).get(watchId);
-    return aside?.find(({ joins }) => joins)?.next;
+    const deferred = (await follower.deferred()).get(watchId);
+    return deferred?.find(({ joins }) => joins)?.next;
   };
 
   it('stops at the bound of blocks, however often it is started, and goes on when the operator resumes it', async () => {
@@ -69,14 +61,13 @@ describe('a backfill with bounds', () => {
     await follower.register({ startBlock: 50, headBlock: 60 });
     const own = follower.recordsOnChain().length;
     follower.most = what === 'blocks' ? { blocks: 12, records: Infinity } : { blocks: 100, records: own + 1 };
-    follower.start({ reader: takingAtMost(4) });
-    await follower.expectChain();
+    await follower.follow({ reader: takingAtMost(follower.chain, 4) });
     await follower.extend(10);
-    await eventually(isTold(what), 10_000, 'the extension must meet its bound');
+    await follower.until(isTold(what), 'the extension must meet its bound');
     expect([await pausedFor(), follower.meter.errorOf(watchId)]).toEqual([undefined, null]);
     mineSome(follower.chain, 3, 9_000);
     expect(since(61).length).toBeGreaterThan(0);
-    await eventually(isObserved(since(61)), 10_000, 'what comes must be observed');
+    await follower.until(isObserved(since(61)), 'what comes must be observed');
     await follower.readAgain(watchId, true);
     await follower.expectChain({ isOrdered: false });
     expect(follower.meter.warningOf(watchId)).toBeNull();
@@ -87,7 +78,7 @@ describe('a backfill with bounds', () => {
     await follower.register({ startBlock: 31, headBlock: 60 });
     let isDown = true;
     const asked: number[] = [];
-    const limited = takingAtMost(4);
+    const limited = takingAtMost(follower.chain, 4);
     const reader = overriding<ChainReader>(limited, {
       logsOfRange: (from, to, filter) => {
         asked.push(from);
@@ -97,12 +88,12 @@ describe('a backfill with bounds', () => {
       },
     });
     follower.start({ reader });
-    await eventually(() => follower.meter.errorOf(watchId) !== null, 10_000, 'the backfill must have begun');
+    await follower.until(() => follower.meter.errorOf(watchId) !== null, 'the backfill must have begun');
     await follower.extend(0);
     const failed = asked.length;
-    await eventually(() => asked.length > failed + 2, 20_000, 'the backfill must be tried again');
+    await follower.until(() => asked.length > failed + 2, 'the backfill must be tried again');
     isDown = false;
-    await eventually(isTold('blocks'), 40_000, 'the extension must meet its bound');
+    await follower.until(isTold('blocks'), 'the extension must meet its bound');
     expect([await pausedFor(), Math.min(...asked)]).toEqual([undefined, 31]);
     expect(await follower.observed()).toEqual(since(31));
   });
@@ -110,7 +101,7 @@ describe('a backfill with bounds', () => {
   it('stops at the bound of records', async () => {
     follower.most = { blocks: 1_000, records: 3 };
     await follower.register({ startBlock: 0, headBlock: 60 });
-    follower.start({ reader: takingAtMost(10) });
+    follower.start({ reader: takingAtMost(follower.chain, 10) });
     await follower.pausedByItself(watchId);
     await follower.caughtUp();
     expect(await pausedFor()).toBe('records');
@@ -122,12 +113,10 @@ describe('a backfill with bounds', () => {
     await follower.register({ startBlock: 55, headBlock: 60 });
     const { headBlock: _headBlock, ...old } = transferWatch;
     await follower.registerExactly({ ...old, ...elsewhere, startBlock: 0 });
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     mineSome(follower.chain, 700, 9_000);
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     expect(await pausedFor()).toBeUndefined();
   });
 });
@@ -138,13 +127,10 @@ describe('the blocks that a backfill may have yet', () => {
     new MemoryReadStore(),
     { blocks: 50, records: 50 },
   );
-  const watch = watchedEvent({
-    type: 'ContractRegistered',
-    data: { ...transferWatch, startBlock: 10, headBlock: 99 },
-  });
+  const watch = watched({ ...transferWatch, startBlock: 10, headBlock: 99 });
   const joining = (next: number): Range => ({ watchId, from: 10, next, to: 90, joins: true });
 
-  const reading = (...backfills: Range[]) => ({ backfills, aside: new Map<string, Range[]>(), watchesUpTo: 0 });
+  const reading = (...backfills: Range[]) => ({ backfills, deferred: new Map<string, Range[]>(), watchesUpTo: 0 });
 
   it('are counted by what is not read yet', () => {
     expect(bounds.blocksLeft(watch, joining(10), reading(joining(10)))).toBe(50);
@@ -152,8 +138,8 @@ describe('the blocks that a backfill may have yet', () => {
     const extension: Range = { watchId, from: 0, next: 4, to: 9, joins: false };
     const extended = { ...watch, startBlock: 0 };
     expect(bounds.blocksLeft(extended, extension, reading(joining(30), extension))).toBe(50 - 20 - 4);
-    const aside = new Map([[watchId, [extension]]]);
-    expect(bounds.blocksLeft(extended, joining(30), { ...reading(joining(30)), aside })).toBe(50 - 20 - 4);
+    const deferred = new Map([[watchId, [extension]]]);
+    expect(bounds.blocksLeft(extended, joining(30), { ...reading(joining(30)), deferred })).toBe(50 - 20 - 4);
     expect(bounds.blocksLeft(watch, joining(100), reading(joining(100)))).toBe(Infinity);
     expect(bounds.blocksLeft({ ...watch, isUnbounded: true }, joining(10), reading(joining(10)))).toBe(Infinity);
   });

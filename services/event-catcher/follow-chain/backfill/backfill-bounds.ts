@@ -1,13 +1,13 @@
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { stopBackfill } from '../domain/stopped-watch.ts';
-import { watchFold, watchStream } from '../domain/watch.ts';
-import type { Coverage, Range } from '../domain/coverage.ts';
-import { followerMetadata, type AppendDependencies } from './store-changes/chain-appends.ts';
-import type { WatchedEvent } from './watched-event.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { chainEventsModel } from '../../../../shared/read-models/event-catcher/chain-events.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { stopBackfill } from '../../domain/watches/stopped-watch.ts';
+import { watchFold, watchStream } from '../../domain/watches/watch.ts';
+import type { Coverage, Range } from '../../domain/backfill/coverage.ts';
+import { followerMetadata, type AppendDependencies } from '../stored-changes/chain-appends.ts';
+import type { WatchedEvent } from '../watches/watched-event.ts';
 
-/** How many records and blocks the backfill of one watch may have. */
+/** The most records (decoded logs) and blocks that the backfill of one watch may have. */
 export interface BoundsOfBackfill {
   readonly records: number;
   readonly blocks: number;
@@ -15,10 +15,10 @@ export interface BoundsOfBackfill {
 
 const { count } = chainEventsModel.collections;
 
-/** Pauses watches whose backfill has as many records or blocks as it may have. */
+/** Tells how much watches may still backfill, and pauses watches that have the maximum of records or blocks. */
 export class BackfillBounds {
   private readonly transactor: Transactor;
-  /** Ranges by watch: of the same ranges, each watch of a reading is asked about. */
+  /** Unread ranges grouped by watch id. Kept because all watches that are read together look up the same ranges. */
   private readonly byWatch = new WeakMap<readonly Range[], ReadonlyMap<string, readonly Range[]>>();
 
   constructor(
@@ -30,8 +30,9 @@ export class BackfillBounds {
   }
 
   /**
-   * How many blocks a range may have before its watch meets the bound; `Infinity` for what is no backfill: blocks that came since
-   * the watch was registered.
+   * Returns how many more blocks of a range may be read before the backfill of its watch reaches the maximum.
+   * `Infinity` for a watch without a maximum, and for blocks after `headBlock`, the head at registration: they are not
+   * part of the backfill.
    */
   blocksLeft({ isUnbounded, headBlock, startBlock }: WatchedEvent, range: Range, progress: Coverage): number {
     if (isUnbounded || headBlock === undefined || range.next > headBlock) return Infinity;
@@ -42,32 +43,33 @@ export class BackfillBounds {
     return this.most.blocks - read;
   }
 
-  private rangesOf(watchId: string, { backfills, aside }: Coverage): readonly Range[] {
+  private rangesOf(watchId: string, { backfills, deferred }: Coverage): readonly Range[] {
     const byWatch = this.byWatch.get(backfills) ?? Map.groupBy(backfills, (range) => range.watchId);
     this.byWatch.set(backfills, byWatch);
-    return [...(byWatch.get(watchId) ?? []), ...(aside.get(watchId) ?? [])];
+    return [...(byWatch.get(watchId) ?? []), ...(deferred.get(watchId) ?? [])];
   }
 
-  /** How many records each of these watches may have before it meets the bound, as far as the read model knows. */
+  /**
+   * Returns, by watch id, how many more records each watch may have, by the read model's count. Leaves out watches
+   * without a maximum.
+   */
   async recordsLeft(watches: readonly WatchedEvent[]): Promise<Map<string, number>> {
     const bounded = watches.filter(({ isUnbounded }) => !isUnbounded);
     const counts = await this.readStore.getMany(
       count.name,
-      bounded.flatMap(({ recordIds }) => recordIds),
+      bounded.map(({ id }) => id),
     );
     const countOf = (id: string) => {
       const stored = counts.get(id);
       return stored ? count.document.parse(stored.document).canonical : 0;
     };
-    return new Map(
-      bounded.map(({ id, recordIds }) => [
-        id,
-        recordIds.reduce((left, recordId) => left - countOf(recordId), this.most.records),
-      ]),
-    );
+    return new Map(bounded.map(({ id }) => [id, this.most.records - countOf(id)]));
   }
 
-  /** The follower learns of it as of any other pause. */
+  /**
+   * Stores an event that pauses a watch, because its backfill has the maximum of records or blocks. The follower learns
+   * of the pause by reading this event, as of any other pause.
+   */
   async stop(watchId: string, reason: 'records' | 'blocks'): Promise<void> {
     await this.transactor.transact({
       stream: watchStream(watchId),

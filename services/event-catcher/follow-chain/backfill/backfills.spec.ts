@@ -1,30 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ChainUnavailable, type ChainReader, type LogFilter } from '../../../shared/chain/chain-reader.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
-import { overriding } from '../testing/overriding.ts';
+import { ChainUnavailable, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { except } from '../../testing/follower/faulty-readers.ts';
+import { transferWatch } from '../../testing/example-watches.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer } from '../../testing/follower/follower-under-test.ts';
+import { overriding } from '../../testing/overriding.ts';
 
 const contractOf = (index: number) => `0x${(index + 10).toString(16).padStart(40, '0')}`;
-const PATIENCE_MS = 20_000;
-
-/** A provider that does something else for logs of these contracts. */
-const except = (
-  reader: ChainReader,
-  contracts: () => readonly string[],
-  answer: () => Promise<never>,
-  methods: readonly ('logsOfRange' | 'logsOfBlock')[] = ['logsOfRange', 'logsOfBlock'],
-): ChainReader => {
-  const isOne = ({ addresses }: LogFilter) => addresses.some((address) => contracts().includes(address));
-  return overriding<ChainReader>(reader, {
-    ...(methods.includes('logsOfRange') && {
-      logsOfRange: (from, to, filter) => (isOne(filter) ? answer() : reader.logsOfRange(from, to, filter)),
-    }),
-    ...(methods.includes('logsOfBlock') && {
-      logsOfBlock: (header, filter) => (isOne(filter) ? answer() : reader.logsOfBlock(header, filter)),
-    }),
-  });
-};
 
 const refused = () => Promise.reject(new ChainUnavailable('refused'));
 
@@ -47,9 +28,8 @@ describe('the backfills of a chain', () => {
   const readTo = async (ids: readonly string[]) => {
     const contracts = ids.map((id) => follower.registered.get(id)?.contractAddress.toLowerCase() ?? '');
     const isRead = async (of: string) => (await follower.observed(of)).length === follower.recordsOnChain(of).length;
-    await eventually(
+    await follower.until(
       async () => (await Promise.all(contracts.map(isRead))).every(Boolean),
-      PATIENCE_MS,
       'all of their records must be stored',
     );
   };
@@ -58,14 +38,12 @@ describe('the backfills of a chain', () => {
     mineSome(follower.chain, 100);
     await registerMany(200);
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(10);
     await follower.stop();
     mineSome(follower.chain, 700, 10_000);
     follower.chain.calls.length = 0;
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(25);
   });
 
@@ -75,7 +53,7 @@ describe('the backfills of a chain', () => {
     follower.start({ reader: except(follower.chain, () => [contractOf(3), contractOf(4)], refused) });
     const others = [0, 1, 2, 5, 6, 7].map((index) => `wch_${String(index)}`);
     await readTo(others);
-    await eventually(async () => (await liveOnes()).join() === others.join(), PATIENCE_MS, 'they must be live');
+    await follower.until(async () => (await liveOnes()).join() === others.join(), 'they must be live');
     expect(follower.starts).toBe(1);
   });
 
@@ -98,13 +76,13 @@ describe('the backfills of a chain', () => {
     follower.start({ reader });
     const isAtHead = async () => (await follower.progress())?.head === follower.chain.tip.number;
     const isAlone = async () => (await isAtHead()) && (await follower.joining()).join() === 'wch_3';
-    await eventually(isAlone, PATIENCE_MS, 'the others must be live');
+    await follower.until(isAlone, 'the others must be live');
     isRefused = false;
     await follower.caughtUp();
     isRefused = true;
     mineSome(follower.chain, 3, 1_000, [contractOf(3), contractOf(4)]);
-    await eventually(isAlone, PATIENCE_MS, 'only the one at fault may fall behind');
-    await eventually(() => failedOnes().length > 0, PATIENCE_MS, 'it must be shown');
+    await follower.until(isAlone, 'only the one at fault may fall behind');
+    await follower.until(() => failedOnes().length > 0, 'it must be shown');
     expect([...shown]).toEqual(['wch_3']);
     isRefused = false;
     await follower.caughtUp();
@@ -151,8 +129,7 @@ describe('the backfills of a chain', () => {
   });
 
   it('ask for few blocks of the window at a time', async () => {
-    follower = new FollowerUnderTest({ confirmations: 200 });
-    mineSome(follower.chain, 210);
+    follower = new FollowerUnderTest({ blocks: 210, confirmations: 200 });
     await follower.register();
     let asked = 0;
     let most = 0;
@@ -164,8 +141,7 @@ describe('the backfills of a chain', () => {
         return follower.chain.logsOfBlock(header, filter);
       },
     });
-    follower.start({ reader });
-    await follower.expectChain();
+    await follower.follow({ reader });
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(32);
   });
@@ -187,7 +163,7 @@ describe('the backfills of a chain', () => {
     for (let value = 1; value < 12; value += 1) mine(value);
     const others = ['wch_0', 'wch_1', 'wch_3', 'wch_4', transferWatch.watchId];
     await readTo(others);
-    await eventually(async () => (await liveOnes()).join() === others.join(), PATIENCE_MS, 'the others must be live');
+    await follower.until(async () => (await liveOnes()).join() === others.join(), 'the others must be live');
     expect((await follower.progress())?.head).toBe(follower.chain.tip.number);
     follower.chain.rollBack(2);
     for (let value = 20; value < 23; value += 1) mine(value);
@@ -210,13 +186,12 @@ describe('the backfills of a chain', () => {
     await follower.caughtUp();
     isRefused = true;
     mineSome(follower.chain, 20);
-    await eventually(
+    await follower.until(
       async () => (await follower.progress())?.head === follower.chain.tip.number,
-      PATIENCE_MS,
       'the head must be followed',
     );
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
-    await eventually(async () => (await liveOnes()).join() === 'wch_other', PATIENCE_MS, 'another must be added');
+    await follower.until(async () => (await liveOnes()).join() === 'wch_other', 'another must be added');
     isRefused = false;
     await follower.expectChain();
     expect(follower.starts).toBe(1);

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
-import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
-import { Semaphore } from '../../../shared/primitives/semaphore.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { ChunkSize } from '../domain/chunk-size.ts';
-import { ChunksAhead, type BlocksRead, type Chunk } from './chunks-ahead.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { ChainUnavailable, RangeTooLarge } from '../../../../shared/chain/chain-reader.ts';
+import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
+import { Semaphore } from '../../../../shared/primitives/waiting/semaphore.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { ChunkSize } from '../../domain/backfill/chunk-size.ts';
+import { ChunkPrefetcher, type BlocksRead, type Chunk } from './chunk-prefetcher.ts';
 
 const PERMITS = 5;
 const PATIENCE_MS = 5_000;
@@ -30,9 +30,9 @@ describe('the chunks of a reading', () => {
   let isOver: boolean;
   /** Requests that are neither answered nor refused. */
   let asked: Asked[];
-  let ahead: ChunksAhead;
+  let ahead: ChunkPrefetcher;
   const reading = () =>
-    new ChunksAhead(
+    new ChunkPrefetcher(
       {
         size,
         chunks,
@@ -69,7 +69,7 @@ describe('the chunks of a reading', () => {
     (await take(from)).answer(read);
   };
   const all = { from: 0, to: 9_999 };
-  /** The first chunk was read, and is being stored. */
+  /** Reads the first chunk, whose storing then goes on. */
   const begin = async (read = answerOf()): Promise<Chunk> => {
     const first = ahead.next(all);
     await answer(0, read);

@@ -1,24 +1,33 @@
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { BlocksRefused, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
-import { blocksOf, type BlockRange } from '../../../shared/chain/suggested-range.ts';
-import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
-import type { ChunkSize } from '../domain/chunk-size.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { BlocksRefused, RangeTooLarge } from '../../../../shared/chain/chain-reader.ts';
+import { blocksOf, type BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
+import type { Semaphore } from '../../../../shared/primitives/waiting/semaphore.ts';
+import type { ChunkSize } from '../../domain/backfill/chunk-size.ts';
 
-/** How many chunks a reading has at a time, from their request until they are stored: it waits for providers less often. */
+/**
+ * Maximum number of chunks of one prefetcher at a time. A chunk is the blocks of one request, and counts from its request
+ * until it is stored. While one is stored, the next ones are on their way.
+ */
 const CHUNKS_MAX = 4;
-/** With more in them there are two: one is stored, and the next one requested. Then storing takes longer than requests do. */
+/**
+ * If a prefetcher's chunks are expected to need more memory than this together, it holds only two of them: it requests one
+ * while the other is stored. Storing chunks of that size takes longer than requesting them.
+ */
 const BYTES_MAX = 8 * 1_024 * 1_024;
-/** Of ranges that are larger by more than what was answered, one is requested at a time: they may be refused. */
+/**
+ * A request for more than this many times the blocks of the largest answered request may be refused as too large. Only
+ * one such request is sent at a time.
+ */
 const LARGER_MAX = 1.25;
-/** Permits that are left to readings that have none. */
+/** How many of the chain's permits for chunks a prefetcher leaves free, so that one without any chunk gets its first. */
 const SPARED = 1;
 
-/** What was read in some blocks. */
+/** The records that were read in some blocks. */
 export interface BlocksRead {
   records: ObservedRecord[];
-  /** Of so many watches. */
+  /** For how many watches the logs were requested. */
   watches: number;
-  /** Roughly, in memory. */
+  /** Approximate size of the records in memory. */
   bytes: number;
 }
 
@@ -26,36 +35,38 @@ export type Chunk = BlockRange & BlocksRead;
 
 interface Request extends BlockRange {
   read: Promise<BlocksRead>;
-  /** Known when it has been answered. */
+  /** Approximate size of the answer in memory; `undefined` until the request is answered. */
   bytes: number | undefined;
   hasFailed: boolean;
 }
 
 interface Dependencies {
   size: ChunkSize;
-  /** Shared with other readings. A chunk holds a permit from its request until it is stored. */
+  /** Permits, shared with other prefetchers of the chain. A chunk holds one from its request until it is stored. */
   chunks: Semaphore;
   read: (range: BlockRange) => Promise<BlocksRead>;
-  /** Whether nothing more is to be requested than what comes next. */
+  /** Whether the turn of this range of blocks is over: if so, no more blocks are requested ahead. */
   isOver: () => boolean;
 }
 
 /**
- * Requests the chunks of one reading, several at a time, and gives them out in the order of their blocks.
+ * Reads a range of blocks in chunks: fetches several chunks at a time, and returns them in block order.
  *
- * If it has any permit, it has one for the blocks that come next. Else readings could wait for each other's permits.
+ * A prefetcher that holds any permit holds one for its next blocks. Otherwise prefetchers could wait for each other's
+ * permits for ever.
  */
-export class ChunksAhead {
-  /** In the order of their blocks. Between them may be blocks that were left when a refused request was narrowed. */
+export class ChunkPrefetcher {
+  /** In block order. Blocks between two requests are left over from a refused request, which was made smaller. */
   private readonly requests: Request[] = [];
-  /** Whether it has a permit beside those of the requests: of the chunk that is being stored, or for the next one. */
+  /** Whether it holds a permit beside those of `requests`: for the chunk being stored, or the next request. */
   private hasPermit = false;
-  /** Of the chunk that is being stored. */
   private bytesBeingStored = 0;
   private bytesPerBlock: number | undefined;
-  /** The most blocks that were answered, and not refused since. */
+  /**
+   * The number of blocks of the largest answered request. Becomes smaller if a request no larger than that is refused.
+   */
   private blocksAnswered = 0;
-  /** What may be requested. */
+  /** The blocks that the caller wants: only these are requested ahead. */
   private wanted: BlockRange | undefined;
   private isClosed = false;
 
@@ -69,7 +80,8 @@ export class ChunksAhead {
   }
 
   /**
-   * Returns the chunk that begins at `from`, and ends at `to` or before. Meanwhile blocks up to `to` are requested.
+   * Returns the chunk that begins at block `from` and ends at `to` or before. Meanwhile requests more chunks, up to
+   * `to`.
    * @throws ChainUnavailable, RangeTooLarge
    */
   async next({ from, to }: BlockRange): Promise<Chunk> {
@@ -90,13 +102,13 @@ export class ChunksAhead {
     return chunk;
   }
 
-  /** Tells that the chunk that was returned last is stored, and `next` is the block after it. */
+  /** Notes that the last returned chunk is stored. @param next the block after that chunk */
   stored(next: number): void {
     this.bytesBeingStored = 0;
     if (this.requests.length === 0 || this.isRequested(next)) this.release();
   }
 
-  /** What was requested and is not stored gives its permit back, as soon as it is not in memory any more. */
+  /** Releases all permits; the permit of a pending request only once that request is answered or has failed. */
   close(): void {
     this.isClosed = true;
     if (this.hasPermit) this.release();
@@ -117,7 +129,7 @@ export class ChunksAhead {
     this.requestAhead();
   }
 
-  /** Requests as much as there is room for. */
+  /** Sends requests for the wanted blocks that are missing, as long as there is room for their chunks. */
   private requestAhead(): void {
     const { isOver, chunks } = this.dependencies;
     if (this.isClosed || isOver() || this.requests.some(({ hasFailed }) => hasFailed)) return;
@@ -127,7 +139,7 @@ export class ChunksAhead {
     }
   }
 
-  /** The first blocks that are wanted and not requested. */
+  /** Returns the first wanted blocks that are not requested yet; `undefined` if all of them are. */
   private missing(): BlockRange | undefined {
     if (!this.wanted) return undefined;
     let { from } = this.wanted;
@@ -138,7 +150,10 @@ export class ChunksAhead {
     return range(from, this.wanted.to);
   }
 
-  /** A provider that has answered nothing yet may hang: it is asked once. */
+  /**
+   * Whether a request for the missing blocks may be sent now. Before the first answer none may: the provider may
+   * hang.
+   */
   private hasRoom(missing: BlockRange): boolean {
     const { requests, bytesPerBlock } = this;
     const chunks = requests.length + Number(this.hasPermit);
@@ -162,7 +177,8 @@ export class ChunksAhead {
     const last = Math.max(from, Math.min(from + this.dependencies.size.blocks - 1, to));
     const blocks = { from, to: last, bytes: undefined, hasFailed: false };
     const request: Request = Object.assign(blocks, { read: this.read(blocks) });
-    // It is awaited when its blocks are the next ones. Until then this keeps its failure from being unhandled.
+    // `next` awaits the answer later. Until then, this handler keeps a failed request from counting as an unhandled
+    // rejection.
     request.read.catch(() => {
       request.hasFailed = true;
     });
@@ -170,7 +186,10 @@ export class ChunksAhead {
     this.requests.sort((left, right) => left.from - right.from);
   }
 
-  /** Narrows a range that is refused, so that the first of its blocks are read, if they can be. The blocks that are left of it are requested later. */
+  /**
+   * Reads the blocks of a request. If they are refused, reads only the first ones: half of them, or as many as the
+   * provider seems to accept. The other blocks are requested later.
+   */
   private async read(request: Omit<Request, 'read'>): Promise<BlocksRead> {
     const { size, read } = this.dependencies;
     for (;;) {
@@ -186,7 +205,7 @@ export class ChunksAhead {
         return answer;
       } catch (error) {
         if (from === to || this.isClosed) throw error;
-        // Some of them are there perhaps, and how many blocks are asked for makes no difference.
+        // The blocks are refused here, not the size of the request: a provider may have the first half.
         if (error instanceof BlocksRefused) request.to = from + Math.floor(blocks / 2) - 1;
         else if (error instanceof RangeTooLarge) {
           size.refused(blocks, error.suggested);
@@ -201,6 +220,8 @@ export class ChunksAhead {
 
 const range = (from: number, to: number): BlockRange | undefined => (from <= to ? { from, to } : undefined);
 
-/** A bound that was met meanwhile may end before the chunk. */
+/**
+ * Drops the blocks of a chunk after `to`: while they were requested, a watch may have reached its maximum before them.
+ */
 const upTo = (to: number, chunk: Chunk): Chunk =>
   chunk.to <= to ? chunk : { ...chunk, to, records: chunk.records.filter(({ BlockNumber }) => BlockNumber <= to) };

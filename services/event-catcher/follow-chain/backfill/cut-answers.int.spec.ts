@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { FollowerUnderTest, otherContract, transfer } from '../testing/follower-under-test.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../../shared/chain/client/chain-reader.json-rpc.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { FollowerUnderTest, otherContract, transfer } from '../../testing/follower/follower-under-test.ts';
 
-const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 30_000, quarantineMs: 1_000 };
 const FINAL_DEPTH = 5;
 
 describe('a provider that returns so many logs at most, without a word about the others', () => {
@@ -28,14 +29,14 @@ describe('a provider that returns so many logs at most, without a word about the
   const mineFinal = () => {
     mine(FINAL_DEPTH + 1, 0);
   };
-  /** Follows through providers, each of which has a maximum. */
+  /** Follows a chain through providers that each have a maximum. */
   const follow = async (maxima: readonly number[]) => {
     for (const [at, most] of maxima.entries()) {
       const node = nodes[at];
       if (node) node.lie = (method, truth) => (method === 'eth_getLogs' ? (truth as unknown[]).slice(0, most) : truth);
     }
     const urls = nodes.slice(0, maxima.length).map(({ url }) => url);
-    reader = new JsonRpcChainReader(follower.chain.chainId, urls, LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(follower.chain.chainId, urls, LIMITS));
     await follower.register();
     follower.start({ reader });
   };
@@ -98,7 +99,7 @@ describe('a provider that returns so many logs at most, without a word about the
     await follower.verified();
     const [node] = nodes;
     if (!node) throw new Error('there is a node');
-    // It returned 120 before, so that 33 do not look like a maximum.
+    // It returned 120 before, so 33 logs do not look like a maximum.
     node.lie = (method, truth) => (method === 'eth_getLogs' ? (truth as unknown[]).slice(0, 33) : truth);
     await follower.register({ watchId: 'wch_elsewhere', contractAddress: otherContract });
     await follower.verified();

@@ -1,6 +1,6 @@
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
-import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
+import type { Semaphore } from '../../../../shared/primitives/waiting/semaphore.ts';
 import {
   blocksToFinish,
   cover,
@@ -9,56 +9,59 @@ import {
   isCovered,
   type ChainProgress,
   type Transition,
-} from '../domain/chain-progress.ts';
-import type { ChunkSize } from '../domain/chunk-size.ts';
-import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
-import { extensionText } from '../domain/stopped-watch.ts';
-import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
+} from '../../domain/chain-progress.ts';
+import type { ChunkSize } from '../../domain/backfill/chunk-size.ts';
+import { findRange, lastBlockOf, type Range } from '../../domain/backfill/coverage.ts';
+import { extensionText } from '../../domain/watches/stopped-watch.ts';
+import { readIn, readWindow, recordsOfRange } from '../block-logs.ts';
 import type { BackfillBounds } from './backfill-bounds.ts';
-import { ChunksAhead, type BlocksRead, type Chunk } from './chunks-ahead.ts';
-import type { FollowedChain } from './followed-chain.ts';
-import type { ProgressMeter } from './progress-meter.ts';
+import { ChunkPrefetcher, type BlocksRead, type Chunk } from './chunk-prefetcher.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import type { ProgressMeter } from '../chains/progress-meter.ts';
 import { isToRead } from './ranges-to-read.ts';
-import type { ChainWriter, SyncSteps } from './store-changes/chain-writer.ts';
-import { belongsTo, type WatchedEvent } from './watched-event.ts';
+import type { ChainWriter, SyncSteps } from '../stored-changes/chain-writer.ts';
+import { belongsTo, type WatchedEvent } from '../watches/watched-event.ts';
 
 export interface BackfillDependencies {
   chain: FollowedChain;
   writer: ChainWriter;
   meter: ProgressMeter;
   bounds: BackfillBounds;
-  /** A chunk holds a permit from its request until it is stored. */
+  /** Permits: a chunk (the blocks of one request) holds one from its request until it is stored. */
   chunks: Semaphore;
 }
 
 /**
- * Reads ranges that begin at the same block and end at the same one together, oldest blocks first. The next chunks are requested
- * while one is being stored.
+ * Reads together the ranges of several watches that begin and end at the same blocks, oldest blocks first. Requests the
+ * next chunks of blocks while a chunk is being stored.
  */
-export class RangeReading {
-  /** Those whose watch was paused here, because it met a bound. */
+export class RangeReader {
+  /** Ranges up to the head whose watch this reader paused, because it has its maximum of records or blocks. */
   readonly stopped: Range[] = [];
-  /** Extensions of a watch that met a bound: the watch itself goes on. */
+  /**
+   * Ranges that extend a watch to earlier blocks and have reached the watch's maximum. The watch itself is not paused.
+   */
   readonly bounded: Range[] = [];
-  /** How many records a watch may have yet. */
+  /** How many more records each watch may have, by watch id; `undefined` until it is first needed. */
   private recordsLeft: Map<string, number> | undefined;
 
   constructor(
     private readonly dependencies: BackfillDependencies,
     private ranges: readonly Range[],
     private readonly size: ChunkSize,
-    /** Whether others are to have their turn now. */
+    /** Whether the turn of `ranges` is over, because other ranges wait. */
     private readonly isOver: () => boolean,
   ) {}
 
   /**
-   * Returns when the ranges are finished, so that their watches are live if they join; or when the turn is over.
+   * Reads and stores the ranges until all are finished, or their turn is over. A finished range that reaches up to the
+   * head makes its watch live: the watch is then read at the head.
    * @throws ChainUnavailable, RangeTooLarge
    */
   async run(signal: AbortSignal): Promise<void> {
     const { writer, chunks, meter } = this.dependencies;
     const isOver = () => this.isOver() || !this.areAsTheyWere();
-    const ahead = new ChunksAhead({ size: this.size, chunks, isOver, read: (range) => this.read(range) }, signal);
+    const ahead = new ChunkPrefetcher({ size: this.size, chunks, isOver, read: (range) => this.read(range) }, signal);
     let next = this.ranges[0]?.next ?? 0;
     try {
       while (!signal.aborted) {
@@ -82,7 +85,8 @@ export class RangeReading {
   }
 
   /**
-   * These ranges as they are now, but for those whose watch was extended, so that they begin elsewhere by now, or stopped.
+   * Returns the current state of this reader's ranges that are to be read now and still continue at `next`: extending a
+   * watch may move its range.
    */
   private rangesAt(next: number, progress: ChainProgress): Range[] {
     return this.ranges.flatMap((range) => {
@@ -91,7 +95,7 @@ export class RangeReading {
     });
   }
 
-  /** Whether one of these ranges has not been read on, nor begins elsewhere, since they were looked for. */
+  /** Whether any of `ranges` still continues at the block known here: a change of its watch may move a range. */
   private areAsTheyWere(): boolean {
     const { progress } = this.dependencies.writer;
     return this.ranges.some((range) => findRange(progress, range)?.next === range.next);
@@ -99,10 +103,10 @@ export class RangeReading {
 
   private watchNow({ watchId }: Range): WatchedEvent {
     const { chain, writer } = this.dependencies;
-    return chain.watches.now(watchId) ?? chain.watches.of(writer.progress, watchId);
+    return chain.watches.now(watchId) ?? chain.watches.get(writer.progress, watchId);
   }
 
-  /** The last block that may be read, from this one on, before the ranges end or the first of the watches meets its bound. */
+  /** Returns the last block that may be read from `next` on, before a range ends or a watch reaches its maximum. */
   private lastFrom(next: number): number {
     const { writer, bounds } = this.dependencies;
     const { progress } = writer;
@@ -113,7 +117,10 @@ export class RangeReading {
     return Math.min(...lasts);
   }
 
-  /** Pauses the watches whose own backfill met a bound, and returns the ranges that did not meet one. */
+  /**
+   * Leaves out ranges whose watch has its maximum of records or blocks. If such a range reaches up to the head, also
+   * pauses its watch. @returns the other ranges
+   */
   private async withinBounds(ranges: readonly Range[]): Promise<Range[]> {
     const { writer, bounds } = this.dependencies;
     const { progress } = writer;
@@ -139,7 +146,7 @@ export class RangeReading {
   }
 
   private watchesOf(ranges: readonly Range[], progress: ChainProgress): WatchedEvent[] {
-    return ranges.map(({ watchId }) => this.dependencies.chain.watches.of(progress, watchId));
+    return ranges.map(({ watchId }) => this.dependencies.chain.watches.get(progress, watchId));
   }
 
   private async read(range: BlockRange): Promise<BlocksRead> {
@@ -154,7 +161,7 @@ export class RangeReading {
     if (ranges.length === 0) return;
     const watches = this.watchesOf(ranges, progress);
     const isTheirs = (record: ObservedRecord) => watches.some((watch) => belongsTo(watch, record));
-    // Otherwise some left while the chunk was requested.
+    // If fewer watches are left than were asked for, drops the records of watches that were stopped or moved meanwhile.
     const observed = watches.length === asked ? records : records.filter(isTheirs);
     yield {
       observed,
@@ -169,13 +176,16 @@ export class RangeReading {
     }
   }
 
-  /** Reads the blocks that may be reorganised before it commits, so that a provider that hangs delays nobody else. */
+  /**
+   * Finishes ranges that have been read up to the window of blocks that may be reorganised. Reads the records of these
+   * blocks before the commit, so that a provider that hangs delays no other commit.
+   */
   private async finish(next: number): Promise<void> {
     const { chain, writer } = this.dependencies;
     const read = new Map<string, ObservedRecord[]>();
     const coveredIn = (progress: ChainProgress) =>
       this.rangesAt(next, progress).filter((range) => isCovered(progress, range));
-    const finishRead = function* (this: RangeReading, progress: ChainProgress): SyncSteps<boolean> {
+    const finishRead = function* (this: RangeReader, progress: ChainProgress): SyncSteps<boolean> {
       const ranges = coveredIn(progress);
       const [first] = ranges;
       if (!first) return true;
@@ -184,7 +194,7 @@ export class RangeReading {
       yield {
         ...readIn(blocks, this.watchesOf(ranges, progress), read),
         transition: each(ranges, (range) => {
-          const watch = chain.watches.of(progress, range.watchId);
+          const watch = chain.watches.get(progress, range.watchId);
           const isStopped = range.joins && (chain.watches.now(watch.id)?.isStopped ?? false);
           return (now) => (isStopped ? fallBehind([watch]) : asItIs)(finish(range)(now));
         }),

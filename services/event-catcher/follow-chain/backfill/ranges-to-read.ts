@@ -1,17 +1,18 @@
-import type { ChainProgress } from '../domain/chain-progress.ts';
-import { isUnwanted, type Range } from '../domain/coverage.ts';
-import type { FollowedChain } from './followed-chain.ts';
-import { belongsTo } from './watched-event.ts';
+import type { ChainProgress } from '../../domain/chain-progress.ts';
+import { isUnwanted, type Range } from '../../domain/backfill/coverage.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import { belongsTo } from '../watches/watched-event.ts';
 
 type Known = Pick<FollowedChain, 'watches' | 'records'>;
 
 /**
- * Whether a range is read now: not if its watch is stopped, nobody wants its blocks, or it extends a watch backwards that is not live
- * yet (an extension must not use up the limits of the first backfill). A range with unconfirmed records of an earlier follower is read
- * regardless, because no progress is stored until they are confirmed.
+ * Whether a range of blocks is read now. It is not if its watch is stopped, if nobody wants its blocks, or if it
+ * extends a watch to earlier blocks before the watch's first backfill is finished: the extension must not use up the
+ * maximum of the first backfill. But a range with unconfirmed records, which an earlier follower stored after its last
+ * checkpoint, is always read: no checkpoint is stored before these records are confirmed.
  */
 export const isToRead = (range: Range, progress: ChainProgress, known: Known): boolean => {
-  const watch = known.watches.of(progress, range.watchId);
+  const watch = known.watches.get(progress, range.watchId);
   const waits =
     known.watches.now(watch.id)?.isStopped === true ||
     isUnwanted(range, watch) ||
@@ -21,7 +22,7 @@ export const isToRead = (range: Range, progress: ChainProgress, known: Known): b
 
 const joining = new WeakMap<readonly Range[], ReadonlySet<string>>();
 
-/** The watches that are not live yet. */
+/** Returns the ids of watches that are not read at the head yet, because their backfill is not finished. */
 const joiningIn = ({ backfills }: ChainProgress): ReadonlySet<string> => {
   const known = joining.get(backfills);
   if (known) return known;
@@ -33,18 +34,21 @@ const joiningIn = ({ backfills }: ChainProgress): ReadonlySet<string> => {
 const hasUnconfirmedIn = (range: Range, progress: ChainProgress, { watches, records }: Known): boolean => {
   const { unconfirmed } = records;
   if (unconfirmed.length === 0) return false;
-  const watch = watches.of(progress, range.watchId);
+  const watch = watches.get(progress, range.watchId);
   const to = range.joins ? Infinity : range.to;
   return unconfirmed.some(
     (record) => range.next <= record.BlockNumber && record.BlockNumber <= to && belongsTo(watch, record),
   );
 };
 
-/** Whether blocks that are still to be read have records that an earlier follower has stored. */
+/** Whether the ranges' unread blocks have records that an earlier follower stored after its last checkpoint. */
 export const hasUnconfirmed = (ranges: readonly Range[], progress: ChainProgress, known: Known): boolean =>
   ranges.some((range) => hasUnconfirmedIn(range, progress, known));
 
-/** Whether nothing is read of a watch with these ranges, and need not be: it is stopped, or nobody wants what is not read. */
+/**
+ * Whether nothing of a watch is to be read, so that its ranges need no slot: it is stopped, or nobody wants the unread
+ * blocks, and these blocks have no unconfirmed records, which would have to be read again.
+ */
 export const isIdle = (watchId: string, ranges: readonly Range[], progress: ChainProgress, known: Known): boolean => {
   const watch = known.watches.at(progress).get(watchId);
   const isUnread =

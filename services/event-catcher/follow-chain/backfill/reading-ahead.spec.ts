@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { contract, FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
-import { overriding } from '../testing/overriding.ts';
+import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { transferWatch } from '../../testing/example-watches.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
+import { overriding } from '../../testing/overriding.ts';
 
 const BLOCKS_MAX = 20;
 const { watchId } = transferWatch;
@@ -15,7 +15,7 @@ describe('a backfill from a provider that is far away', () => {
   let mostInFlight: number;
   let answered: [number, number][];
   let answersAfter: (from: number, to: number) => Promise<void>;
-  /** How many requests are failed yet. */
+  /** How many more requests fail. */
   let failures: number;
   beforeEach(() => {
     follower = new FollowerUnderTest();
@@ -29,7 +29,7 @@ describe('a backfill from a provider that is far away', () => {
   });
   afterEach(() => follower.stop());
 
-  /** Answers some milliseconds later, in any order, and takes so many blocks. */
+  /** Answers after some milliseconds, in any order, with a limit on the number of blocks. */
   const farAway = (blocksMax = () => BLOCKS_MAX): ChainReader =>
     overriding<ChainReader>(follower.chain, {
       logsOfRange: async (from, to, filter) => {
@@ -62,19 +62,10 @@ describe('a backfill from a provider that is far away', () => {
       four.resolve(undefined);
       four = Promise.withResolvers();
     };
-    follower.start({ reader: farAway() });
-    await follower.expectChain();
+    await follower.follow({ reader: farAway() });
     expect(mostInFlight).toBe(4);
     expect(areReadOnce()).toBe(true);
     expect(follower.starts).toBe(1);
-  });
-
-  it('reads each block once, however ranges are refused', async () => {
-    mineSome(follower.chain, 600);
-    await follower.register();
-    follower.start({ reader: farAway(() => random.between(5, 40)) });
-    await follower.expectChain();
-    expect(areReadOnce()).toBe(true);
   });
 
   it('loses nothing when requests fail, nor when it is stopped', async () => {
@@ -86,8 +77,7 @@ describe('a backfill from a provider that is far away', () => {
       await follower.runUntilKilled(appends, false, farAway());
     }
     failures = 2;
-    follower.start({ reader: farAway() });
-    await follower.expectChain();
+    await follower.follow({ reader: farAway() });
   });
 
   it('stops at its bound of blocks, and at that of records', async () => {

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
-import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { RpcError } from '../../../shared/testing/wire-forms.ts';
-import { FollowerUnderTest, mineSome, transfer } from '../testing/follower-under-test.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../../shared/chain/client/chain-reader.json-rpc.ts';
+import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../../shared/testing/chain/wire-forms.ts';
+import { FollowerUnderTest, mineSome, transfer } from '../../testing/follower/follower-under-test.ts';
 
-const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 30_000, quarantineMs: 1_000 };
 const quantity = (block: number) => `0x${block.toString(16)}`;
 const blocksOf = ({ from, to }: BlockRange) => to - from + 1;
 const isRange = (value: unknown): value is { fromBlock: string; toBlock: string } =>
@@ -21,7 +22,7 @@ describe('a range that a provider refuses to a backfill', () => {
   beforeEach(async () => {
     follower = new FollowerUnderTest();
     node = await JsonRpcNode.start(follower.chain);
-    reader = new JsonRpcChainReader(follower.chain.chainId, [node.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(follower.chain.chainId, [node.url], LIMITS));
     asked = [];
   });
   afterEach(async () => {
@@ -33,13 +34,13 @@ describe('a range that a provider refuses to a backfill', () => {
   const logsIn = ({ from, to }: BlockRange) =>
     follower.chain.logs.filter(({ blockNumber }) => from <= blockNumber && blockNumber <= to).length;
 
-  /** Refuses what `refusal` has an error for. */
+  /** Refuses each request for which `refusal` returns an error. */
   const refusing = (refusal: (range: BlockRange) => RpcError | undefined) => {
     node.lie = (method, truth, [filter]) => {
       if (method !== 'eth_getLogs' || !isRange(filter)) return truth;
       const range = { from: Number(filter.fromBlock), to: Number(filter.toBlock) };
       const error = refusal(range);
-      // An answer that may be cut is compared with those to its ends.
+      // An answer that may be cut is compared with answers for its two ends.
       const isWithin = (one: BlockRange) => one.from <= range.from && range.to <= one.to;
       if (asked.some((one) => !one.isRefused && isWithin(one))) return truth;
       asked.push({ ...range, isRefused: error !== undefined });
@@ -47,7 +48,7 @@ describe('a range that a provider refuses to a backfill', () => {
       return truth;
     };
   };
-  /** For each refused range, the next one that begins where it did. */
+  /** For each refused range, the next range with the same start. */
   const askedInstead = () =>
     asked.flatMap(({ from, isRefused }, at) => {
       const instead = isRefused ? asked.slice(at + 1).find((range) => range.from === from) : undefined;
@@ -55,8 +56,7 @@ describe('a range that a provider refuses to a backfill', () => {
     });
   const backfill = async () => {
     await follower.register();
-    follower.start({ reader });
-    await follower.expectChain();
+    await follower.follow({ reader });
   };
   const areReadOnce = () => {
     const answered = asked.filter(({ isRefused }) => !isRefused).toSorted((left, right) => left.from - right.from);

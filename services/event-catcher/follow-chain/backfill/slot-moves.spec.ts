@@ -1,40 +1,40 @@
 import { describe, expect, it } from '@jest/globals';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { PlaceMoves, type Placed } from './place-moves.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { SlotMoves, type WatchRanges } from './slot-moves.ts';
 
 const SEEDS = 2_000;
 const WATCHES_MAX = 25;
 
-const watch = (watchId: string, app: string, ranges: number, isFailing = false): Placed => ({
+const watch = (watchId: string, app: string, ranges: number, isFailing = false): WatchRanges => ({
   ...{ watchId, app, isFailing },
   ranges: Array.from({ length: ranges }, () => ({ watchId, from: 0, next: 0, to: 1, joins: true })),
 });
-const ids = (all: readonly Placed[]) => all.map(({ watchId }) => watchId);
-const rangesOf = (all: readonly Placed[]) => all.reduce((sum, { ranges }) => sum + ranges.length, 0);
+const ids = (all: readonly WatchRanges[]) => all.map(({ watchId }) => watchId);
+const rangesOf = (all: readonly WatchRanges[]) => all.reduce((sum, { ranges }) => sum + ranges.length, 0);
 
 interface State {
-  placed: readonly Placed[];
-  waiting: readonly Placed[];
+  placed: readonly WatchRanges[];
+  waiting: readonly WatchRanges[];
 }
 
-/** What changes in one commit. */
-const moved = ({ placed, waiting }: State, rangesMax: number, isMovable = (_one: Placed) => true): State => {
-  const moves = new PlaceMoves(placed, rangesMax, isMovable);
-  moves.giveUpSurplus();
+/** The moves of one commit. */
+const moved = ({ placed, waiting }: State, rangesMax: number, isMovable = (_one: WatchRanges) => true): State => {
+  const moves = new SlotMoves(placed, rangesMax, isMovable);
+  moves.releaseSurplus();
   moves.takeFairly(waiting.filter(({ isFailing }) => !isFailing));
   moves.takeFailed(
     waiting.filter(({ isFailing }) => isFailing),
     0,
   );
-  const isIn = ({ watchId }: Placed) => moves.in.includes(watchId);
-  const isOut = ({ watchId }: Placed) => moves.out.includes(watchId);
+  const isIn = ({ watchId }: WatchRanges) => moves.in.includes(watchId);
+  const isOut = ({ watchId }: WatchRanges) => moves.out.includes(watchId);
   return {
     placed: [...placed.filter((one) => !isOut(one)), ...waiting.filter(isIn)],
     waiting: [...waiting.filter((one) => !isIn(one)), ...placed.filter(isOut)],
   };
 };
 
-/** What there is once nothing changes any more. */
+/** The slots once nothing changes any more. */
 const settled = (from: State, rangesMax: number): State => {
   let state = from;
   for (let step = 0; step < 2 * WATCHES_MAX; step += 1) {
@@ -78,6 +78,18 @@ describe('watches that change places', () => {
 
   it('are alone where they have more ranges than there are places', () => {
     expect(ids(moved({ placed: [], waiting: [watch('a1', 'a', 5), watch('b1', 'b', 1)] }, 3).placed)).toEqual(['a1']);
+  });
+
+  it('rotate between watches that failed, at most as often as they may', () => {
+    const rotated = (rotatedMost: number, ranges = 1) => {
+      const placed = ['a1', 'a2', 'a3'].map((id) => watch(id, 'a', 1, true));
+      const moves = new SlotMoves(placed, 3, () => true);
+      const waiting = ['b1', 'b2', 'b3'].map((id) => watch(id, 'b', ranges, true));
+      return [moves.takeFailed(waiting, rotatedMost), moves.in, moves.out.length];
+    };
+    expect(rotated(2)).toEqual([true, ['b1', 'b2'], 2]);
+    expect(rotated(0)).toEqual([false, [], 0]);
+    expect(rotated(2, 3)).toEqual([false, [], 0]);
   });
 
   it('stay while they are being read', () => {

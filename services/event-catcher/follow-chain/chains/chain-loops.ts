@@ -1,31 +1,35 @@
-import type { ChainStatus } from '../../../schemas/announcements.ts';
+import type { ChainStatus } from '../../../../schemas/announcements.ts';
 import {
   ChainUnavailable,
   RangeTooLarge,
   StateUnavailable,
   type ChainReader,
-} from '../../../shared/chain/chain-reader.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
-import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
-import { Loops } from '../../../shared/loops/loops.ts';
-import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import { isAborted } from '../../../shared/primitives/is-aborted.ts';
-import { isLoopback } from '../../../shared/primitives/loopback.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { BackfillBounds, type BoundsOfBackfill } from './backfill-bounds.ts';
+} from '../../../../shared/chain/chain-reader.ts';
+import type { ChainSettings } from '../../../../shared/config/chain-settings.ts';
+import { leasedLoop } from '../../../../shared/loops/leased-loop.ts';
+import { Loops } from '../../../../shared/loops/loops.ts';
+import type { SupervisedLoop } from '../../../../shared/loops/supervised-loop.ts';
+import { isAborted } from '../../../../shared/primitives/waiting/is-aborted.ts';
+import { isLoopback } from '../../../../shared/primitives/loopback.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { NOT_FOLLOWED, type FollowedStatus, type FollowerStatus } from '../../edge/ports.ts';
+import { BackfillBounds, type BoundsOfBackfill } from '../backfill/backfill-bounds.ts';
 import type { ChainShares } from './chain-shares.ts';
-import { followChain } from './chain-follower.ts';
-import type { AnnouncedHeads, FollowerDependencies } from './followed-chain.ts';
+import { followChain } from '../chain-follower.ts';
+import type { AnnouncedHeads, FollowerDependencies } from '../followed-chain.ts';
 import { ProgressMeter } from './progress-meter.ts';
-import { StoredRecords } from './verify-chain/stored-records.ts';
-import { Watches } from './watches.ts';
+import { StoredRecords } from '../verification/stored-records.ts';
+import { Watches } from '../watches/watches.ts';
 
-/** A development chain has its next block at any time, whenever it had the last ones. */
+/** A development chain may mine at any time, so it is polled at a fixed rate. */
 const DEVELOPMENT_TIMES = { pollMs: 100, pollMsMax: 100, verification: { everyMs: 1_000, callMs: 0 } };
 const LOCAL_TIMES = { ...DEVELOPMENT_TIMES, pollMsMax: 15_000 };
-/** Providers elsewhere count calls: those of the verification come behind, 25 each second. */
+/** Remote providers count calls: with 40 ms for each call, the verification makes at most 25 calls each second. */
 const TIMES = { pollMs: 500, pollMsMax: 15_000, verification: { everyMs: 15_000, callMs: 40 } };
-/** With so many ranges `ChainAdvanced` has some 850 KB if each is a gap, of the 1 MiB that EventStoreDB takes in one append. */
+/**
+ * With this many unread ranges `ChainAdvanced` has about 850 KB if each is a gap: refused blocks, with the reason.
+ * EventStoreDB takes at most 1 MiB in one append.
+ */
 export const RANGES_MAX = 2_600;
 
 const OWN_FAILURE = 'a store of the event catcher does not answer, or it failed itself: its log says why';
@@ -34,13 +38,8 @@ export interface ChainToFollow {
   settings: ChainSettings;
   reader: ChainReader;
   newHeads: AnnouncedHeads;
-  /** Whether it is the development chain of this machine, which may lose blocks. */
+  /** Whether the chain is a development chain on this machine: such a chain may lose blocks. */
   isDevelopment: boolean;
-}
-
-interface AskedWatch {
-  id: string;
-  chainId: number;
 }
 
 interface Dependencies extends Omit<
@@ -49,11 +48,13 @@ interface Dependencies extends Omit<
 > {
   readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany' | 'find' | 'position'>;
   shares: ChainShares;
-  /** Of each backfill. */
   most: BoundsOfBackfill;
 }
 
-/** Runs one loop for each configured chain. Only one process follows a chain at a time; each follows its share of them. */
+/**
+ * Runs one loop for each configured chain. Only one process follows a chain at a time, and each process follows its
+ * share of the chains.
+ */
 export class ChainLoops {
   readonly loops: Loops;
   readonly each: readonly SupervisedLoop[];
@@ -91,7 +92,7 @@ export class ChainLoops {
     this.loops = new Loops(this.each);
   }
 
-  /** What this process knows of each chain. */
+  /** Returns the error, the warning and the backfills of each configured chain, as this process knows them. */
   statuses(): ChainStatus[] {
     return Array.from(this.byChain, ([chainId, { loop, meter }]) => ({
       chainId,
@@ -105,26 +106,27 @@ export class ChainLoops {
     return this.byChain.get(chainId)?.meter.ranges ?? { reading: 0, waiting: 0 };
   }
 
-  ratesOf({ id, chainId }: AskedWatch): { eventsPerSecond: number; blocksPerSecond: number } {
-    return this.byChain.get(chainId)?.meter.ratesOf(id) ?? { eventsPerSecond: 0, blocksPerSecond: 0 };
-  }
-
-  warningOf({ id, chainId }: AskedWatch): string | null {
-    return this.byChain.get(chainId)?.meter.warningOf(id) ?? null;
-  }
-
-  /** Why a watch, or its chain, cannot be read here; `null` if it can, or if another process follows the chain. */
-  errorOf({ id, chainId }: AskedWatch): string | null {
+  /** Returns the rates, error and warning of a watch. Knows nothing of a chain that another process follows. */
+  statusOf({ id, chainId }: Parameters<FollowerStatus['statusOf']>[0]): FollowedStatus {
     const chain = this.byChain.get(chainId);
-    return chain ? (chain.meter.errorOf(id) ?? chainError(chain.loop, chain.meter)) : null;
+    if (!chain) return NOT_FOLLOWED;
+    const { loop, meter } = chain;
+    const error = meter.errorOf(id) ?? chainError(loop, meter);
+    return { ...meter.ratesOf(id), error, warning: meter.warningOf(id) };
   }
 }
 
-/** A chain that fails again and again fails in between, too: until its loop runs, or is another's. */
+/**
+ * Returns why a chain cannot be read; `null` if it can, or if this process is on standby. While the chain's loop waits
+ * for the next attempt, returns the error of the last one.
+ */
 const chainError = (loop: SupervisedLoop, meter: ProgressMeter): string | null =>
   loop.state === 'standby' ? null : (publicReason(loop.lastFailure) ?? meter.chainError);
 
-/** Anyone may read it: what a chain reader says names no host; of what else fails only the log tells. */
+/**
+ * Returns the reason of a failure in words that anybody may read: the text of a chain reader's error, which names no
+ * host, or a fixed text that refers to the log.
+ */
 const publicReason = (failure: unknown): string | null => {
   if (failure === undefined) return null;
   const isOfChain = [ChainUnavailable, RangeTooLarge, StateUnavailable].some((known) => failure instanceof known);

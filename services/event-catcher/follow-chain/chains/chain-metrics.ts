@@ -1,5 +1,5 @@
-import type { Measured } from '../../../shared/host/measure.ts';
-import type { WatchModels } from '../edge/watch-models.ts';
+import type { Measured } from '../../../../shared/host/health/measure.ts';
+import type { WatchModels } from '../../edge/watch-models.ts';
 import type { ChainLoops } from './chain-loops.ts';
 import type { ChainShares } from './chain-shares.ts';
 
@@ -10,7 +10,10 @@ interface ChainMetricsOptions {
   models: Pick<WatchModels, 'chain' | 'verification'>;
 }
 
-/** Who follows which chain, and how far it is, which is the same in every process. */
+/**
+ * Returns metrics: which chains this process follows, how far each chain is read and verified, and the backfills of
+ * this process. Every process reports the same block numbers, because they come from the read models.
+ */
 export const chainMetrics = ({ chainIds, shares, followed, models }: ChainMetricsOptions): Measured[] => {
   const followedHere = () => chainIds.filter((chainId) => shares.announcement.followed.includes(chainId));
   const block = (name: string, help: string, blockOf: (chainId: number) => Promise<number | undefined>): Measured => ({

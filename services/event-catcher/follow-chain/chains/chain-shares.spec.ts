@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { catcherAnnouncement, CATCHERS_KIND, type CatcherAnnouncement } from '../../../schemas/announcements.ts';
-import { announcing } from '../../../shared/cluster/announcing.ts';
-import { Members } from '../../../shared/cluster/members.ts';
-import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
-import { Loops } from '../../../shared/loops/loops.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { TestClock } from '../../../shared/testing/test-foundation.ts';
+import { catcherAnnouncement, CATCHERS_KIND, type CatcherAnnouncement } from '../../../../schemas/announcements.ts';
+import { announcing } from '../../../../shared/coordination/announcing.ts';
+import { Members } from '../../../../shared/coordination/members.ts';
+import { leasedLoop } from '../../../../shared/loops/leased-loop.ts';
+import { Loops } from '../../../../shared/loops/loops.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { MemoryReadStore } from '../../../../shared/testing/engines/read-store.memory.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { TestClock } from '../../../../shared/testing/test-foundation.ts';
 import { ChainShares } from './chain-shares.ts';
 
 const logger = pino({ level: 'silent' });
@@ -20,14 +20,14 @@ const until = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Event catchers of one cluster, which follow nothing but hold the leases of their chains. */
+/** Event catchers of one cluster that only hold the leases of their chains, and follow nothing. */
 class Cluster {
   private readonly store = new MemoryReadStore();
-  /** Who follows each chain; two at a time are a fault. */
+  /** Which catcher follows each chain; two at a time are a fault. */
   private readonly followers = new Map<number, string[]>();
   readonly faults: string[] = [];
 
-  /** @param failing the chains whose provider does not answer this one */
+  /** @param failing the chains whose provider does not answer this catcher */
   join(id: string, chainIds: readonly number[], failing: readonly number[] = []) {
     const catchers = new Members({
       ...{ readStore: this.store, clock: systemClock, logger },
@@ -65,7 +65,7 @@ class Cluster {
     return loops;
   }
 
-  /** How many chains each follows, by id. */
+  /** Number of chains that each catcher follows, by its id. */
   get counts(): Record<string, number> {
     const ids = [...this.followers.values()].flat();
     return Object.fromEntries([...new Set(ids)].sort().map((id) => [id, ids.filter((one) => one === id).length]));

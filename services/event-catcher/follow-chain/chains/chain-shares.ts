@@ -1,25 +1,28 @@
-import type { CatcherAnnouncement } from '../../../schemas/announcements.ts';
-import type { Member } from '../../../shared/cluster/members.ts';
-import { THIS_PROCESS } from '../../../shared/loops/lease-holder.ts';
-import type { LeaseSharing } from '../../../shared/loops/leased-loop.ts';
-import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { isNext, surplusOf, type CatcherLoad } from '../domain/chain-shares.ts';
+import type { CatcherAnnouncement } from '../../../../schemas/announcements.ts';
+import type { Member } from '../../../../shared/coordination/members.ts';
+import { THIS_PROCESS } from '../../../../shared/loops/lease-holder.ts';
+import type { LeaseSharing } from '../../../../shared/loops/leased-loop.ts';
+import { pollLoop } from '../../../../shared/loops/poll-loop.ts';
+import type { SupervisedLoop } from '../../../../shared/loops/supervised-loop.ts';
+import type { Logger } from '../../../../shared/host/logger.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { isNext, surplusOf, type CatcherLoad } from '../../domain/chain-shares.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** Until then whoever follows fewest takes a chain that was given away. */
+/** A chain that an event catcher gave away is left, for this long, to the catchers that follow the fewest chains. */
 const OTHERS_FIRST_MS = 2_000;
-/** What others announce is some seconds old: after a change nothing is given away until they must know of it. */
+/**
+ * After it took or released a chain, an event catcher gives no chain away for this long: the other catchers learn of
+ * the change some seconds late.
+ */
 const SETTLED_AFTER_MS = 5_000;
-/** For so long a chain that could not be followed here is others' first. */
+/** After a failure, other catchers get the first chance to lease the chain for this long. */
 const FAILING_FOR_MS = 60_000;
 
 type AnnouncedChains = Omit<CatcherAnnouncement, 'domain' | 'statuses'>;
 
 interface ChainSharesOptions {
-  /** Default: this process. */
+  /** Id of this event catcher; default: the id of this process. */
   id?: string;
   chainIds: readonly number[];
   catchers: { known: () => Member<AnnouncedChains>[] };
@@ -27,7 +30,7 @@ interface ChainSharesOptions {
   logger: Logger;
 }
 
-/** Divides the chains among the event catchers that live: each gives to others what it follows beyond its share. */
+/** Divides the chains among the running event catchers: each catcher gives away the chains beyond its share. */
 export class ChainShares {
   readonly loop: SupervisedLoop;
   readonly id: string;
@@ -40,23 +43,21 @@ export class ChainShares {
     const { id = THIS_PROCESS, clock, logger } = options;
     this.id = id;
     this.changedAt = clock.elapsed();
-    this.loop = new SupervisedLoop('sharing chains', logger, async (signal, reportRunning) => {
-      while (!signal.aborted) {
-        this.giveSurplus();
-        reportRunning();
-        await pause(LOOK_EVERY_MS, signal);
-      }
+    this.loop = pollLoop('sharing chains', logger, LOOK_EVERY_MS, () => {
+      this.giveSurplus();
+      return Promise.resolve();
     });
   }
 
-  /** What this event catcher tells the others. */
+  /**
+   * What this event catcher tells other catchers: its chains, those it follows, and those it lately failed to follow.
+   */
   get announcement(): AnnouncedChains {
     const { chainIds } = this.options;
     const failing = chainIds.filter((chainId) => this.isFailing(chainId));
     return { chainIds: [...chainIds], failing, followed: [...this.followed.keys()] };
   }
 
-  /** How the lease of a chain is shared. */
   sharing(chainId: number): LeaseSharing {
     return {
       mayTake: (freeMs, wasGiven) => {
@@ -78,7 +79,7 @@ export class ChainShares {
     };
   }
 
-  /** The chain cannot be followed here; perhaps it can elsewhere. */
+  /** Notes that this catcher failed to follow the chain, so that other catchers get the first chance. */
   failed(chainId: number): void {
     this.failedAt.set(chainId, this.options.clock.elapsed());
   }

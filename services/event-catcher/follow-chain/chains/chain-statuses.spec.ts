@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CatcherAnnouncement } from '../../../schemas/announcements.ts';
+import type { CatcherAnnouncement } from '../../../../schemas/announcements.ts';
 import { ChainStatuses } from './chain-statuses.ts';
 
 const watch = { id: 'wch_1', chainId: 7 };
@@ -12,16 +12,17 @@ const backfills = [{ watchIds: ['wch_0', 'wch_1'], ...rates, error: 'history pru
 const follows = said({ followed: [7], statuses: [{ chainId: 7, error: 'contradicted', warning: 'still', backfills }] });
 const couldNot = said({ failing: [7], statuses: [{ chainId: 7, error: 'no provider', warning: null, backfills: [] }] });
 
-/** An event catcher, and what others announced. */
+/** An event catcher, and the announcements of others. */
 const beside = (
   own: CatcherAnnouncement,
   ...others: { document: CatcherAnnouncement; isAlive?: boolean; isSilent?: boolean }[]
 ) => {
   const here = {
     statuses: () => [7, 8].map((chainId) => ({ chainId, error: 'own error', warning: null, backfills: [] })),
-    ratesOf: () => ({ eventsPerSecond: 1, blocksPerSecond: 1 }),
-    errorOf: ({ chainId }: { chainId: number }) => (chainId === 9 ? null : 'own error'),
-    warningOf: () => 'own warning',
+    statusOf: ({ chainId }: { chainId: number }) => ({
+      ...{ eventsPerSecond: 1, blocksPerSecond: 1, warning: 'own warning' },
+      error: chainId === 9 ? null : 'own error',
+    }),
   };
   const known = () => [
     { id: 'own', isAlive: true, isSilent: false, document: couldNot },
@@ -37,37 +38,34 @@ describe('what is known of a watch', () => {
   it('is what the event catcher announces that follows its chain', () => {
     for (const own of [said({}), couldNot]) {
       const statuses = beside(own, { document: couldNot }, { document: follows });
-      expect(statuses.ratesOf(watch)).toEqual(rates);
-      expect(statuses.errorOf(watch)).toBe('history pruned');
-      expect(statuses.warningOf(watch)).toBe('extended too far');
-      expect(statuses.warningOf({ ...watch, id: 'wch_other' })).toBe('still');
-      expect(statuses.ratesOf({ ...watch, id: 'wch_other' })).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
-      expect(statuses.errorOf({ ...watch, id: 'wch_other' })).toBe('contradicted');
+      expect(statuses.statusOf(watch)).toEqual({ ...rates, error: 'history pruned', warning: 'extended too far' });
+      const ofChain = { eventsPerSecond: 0, blocksPerSecond: 0, error: 'contradicted', warning: 'still' };
+      expect(statuses.statusOf({ ...watch, id: 'wch_other' })).toEqual(ofChain);
     }
   });
 
   it('is what this one knows if it follows the chain, whatever others announced last', () => {
     const statuses = beside(said({ followed: [7] }), { document: follows });
-    expect([statuses.ratesOf(watch).eventsPerSecond, statuses.errorOf(watch)]).toEqual([1, 'own error']);
-    expect(statuses.warningOf(watch)).toBe('own warning');
+    const own = { eventsPerSecond: 1, blocksPerSecond: 1, error: 'own error', warning: 'own warning' };
+    expect(statuses.statusOf(watch)).toEqual(own);
   });
 
   it('is why the chain could not be followed while nobody follows it', () => {
-    expect(beside(said({}), { document: couldNot }).errorOf(watch)).toBe('no provider');
-    expect(beside(couldNot, { document: follows, isAlive: false }).errorOf(watch)).toBe('own error');
+    expect(beside(said({}), { document: couldNot }).statusOf(watch).error).toBe('no provider');
+    expect(beside(couldNot, { document: follows, isAlive: false }).statusOf(watch).error).toBe('own error');
   });
 
   it('is that nobody follows its chain, if no event catcher that runs is to', () => {
     const unserved = { id: 'wch_9', chainId: 9 };
     const names = said({ chainIds: [9] });
     const nobody = 'no event catcher follows chain 9: start one whose CHAINS names it';
-    expect(beside(said({})).errorOf(unserved)).toBe(nobody);
-    expect(beside(said({}), { document: names, isAlive: false }).errorOf(unserved)).toBe(nobody);
-    expect(beside(said({}), { document: names }).errorOf(unserved)).toBeNull();
-    expect(beside(names).errorOf(unserved)).toBeNull();
-    // One that is not known for long may run.
+    expect(beside(said({})).statusOf(unserved).error).toBe(nobody);
+    expect(beside(said({}), { document: names, isAlive: false }).statusOf(unserved).error).toBe(nobody);
+    expect(beside(said({}), { document: names }).statusOf(unserved).error).toBeNull();
+    expect(beside(names).statusOf(unserved).error).toBeNull();
+    // A catcher that has been known only briefly may still be running.
     const seen = { document: names, isAlive: false, isSilent: false };
-    expect(beside(said({}), seen).errorOf(unserved)).toBeNull();
+    expect(beside(said({}), seen).statusOf(unserved).error).toBeNull();
   });
 
   it('is announced of chains that are followed, and of those that could not be', () => {

@@ -1,25 +1,32 @@
-import type { CatcherAnnouncement, ChainStatus } from '../../../schemas/announcements.ts';
-import { AnnouncedStatuses, catcherThatAnswersFor, notServed } from '../../../shared/cluster/announced-statuses.ts';
-import type { Member } from '../../../shared/cluster/members.ts';
-import type { FollowerStatus } from '../edge/ports.ts';
+import type { CatcherAnnouncement, ChainStatus } from '../../../../schemas/announcements.ts';
+import {
+  AnnouncedStatuses,
+  catcherThatAnswersFor,
+  notServed,
+} from '../../../../shared/coordination/announced-statuses.ts';
+import type { Member } from '../../../../shared/coordination/members.ts';
+import { NOT_FOLLOWED, type FollowedStatus, type FollowerStatus } from '../../edge/ports.ts';
 import type { ChainLoops } from './chain-loops.ts';
 import type { ChainShares } from './chain-shares.ts';
 
 interface ChainStatusesOptions {
   shares: Pick<ChainShares, 'id' | 'announcement'>;
-  here: Pick<ChainLoops, 'statuses' | 'ratesOf' | 'errorOf' | 'warningOf'>;
+  here: Pick<ChainLoops, 'statuses' | 'statusOf'>;
   catchers: { known: () => Member<CatcherAnnouncement>[] };
 }
 
-type Asked = Parameters<FollowerStatus['errorOf']>[0];
-
-/** Knows the rates and errors of all chains: of those that other event catchers follow from what these announce. */
+/**
+ * Tells the backfill rates, errors and warnings of all watches. For chains that other event catchers follow, uses what
+ * those catchers announce.
+ */
 export class ChainStatuses implements FollowerStatus {
   private readonly announced = new AnnouncedStatuses();
 
   constructor(private readonly options: ChainStatusesOptions) {}
 
-  /** What this event catcher tells the others. */
+  /**
+   * What this event catcher tells other catchers: its chains, and the status of those it follows or failed to follow.
+   */
   get announcement(): CatcherAnnouncement {
     const { shares, here } = this.options;
     const { announcement } = shares;
@@ -27,33 +34,33 @@ export class ChainStatuses implements FollowerStatus {
     return { ...announcement, statuses: here.statuses().filter(({ chainId }) => told.has(chainId)) };
   }
 
-  ratesOf(watch: Asked): { eventsPerSecond: number; blocksPerSecond: number } {
+  statusOf(watch: { id: string; chainId: number }): FollowedStatus {
     const elsewhere = this.elsewhere(watch.chainId);
-    if (!elsewhere) return this.options.here.ratesOf(watch);
-    const { eventsPerSecond = 0, blocksPerSecond = 0 } = this.announced.backfillOf(elsewhere, watch.id) ?? {};
-    return { eventsPerSecond, blocksPerSecond };
+    if (elsewhere) {
+      const { error, warning, eventsPerSecond, blocksPerSecond } =
+        this.announced.backfillOf(elsewhere, watch.id) ?? NOT_FOLLOWED;
+      return {
+        eventsPerSecond,
+        blocksPerSecond,
+        error: error ?? elsewhere.error,
+        warning: warning ?? elsewhere.warning,
+      };
+    }
+    const here = this.options.here.statusOf(watch);
+    return { ...here, error: notServed(this.catchers(), watch.chainId) ?? here.error };
   }
 
-  errorOf(watch: Asked): string | null {
-    const elsewhere = this.elsewhere(watch.chainId);
-    if (elsewhere) return this.announced.backfillOf(elsewhere, watch.id)?.error ?? elsewhere.error;
-    return notServed(this.catchers(), watch.chainId) ?? this.options.here.errorOf(watch);
-  }
-
-  warningOf(watch: Asked): string | null {
-    const elsewhere = this.elsewhere(watch.chainId);
-    if (!elsewhere) return this.options.here.warningOf(watch);
-    return this.announced.backfillOf(elsewhere, watch.id)?.warning ?? elsewhere.warning;
-  }
-
-  /** What the one says that follows the chain; while nobody does, one that could not; `undefined` if that is this one. */
+  /**
+   * Returns the status of a chain as another event catcher announced it: the catcher that follows the chain, or else
+   * one that failed to. `undefined` if that is this catcher, or if there is none.
+   */
   private elsewhere(wanted: number): ChainStatus | undefined {
     const answers = catcherThatAnswersFor(this.catchers(), wanted);
     if (!answers || answers.id === this.options.shares.id) return undefined;
     return answers.document.statuses.find(({ chainId }) => chainId === wanted);
   }
 
-  /** All event catchers, this one first: of itself it knows more than it has announced. */
+  /** Returns all event catchers. This one comes first, with its present state instead of its last announcement. */
   private catchers(): Member<CatcherAnnouncement>[] {
     const { shares, catchers } = this.options;
     const { id } = shares;

@@ -1,5 +1,5 @@
-import type { BackfillStatus } from '../../../schemas/announcements.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { BackfillStatus } from '../../../../schemas/announcements.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
 
 interface Rate {
   sinceMs: number;
@@ -7,18 +7,20 @@ interface Rate {
   blocks: number;
 }
 
-/** A rate is measured over the last one to two periods. */
+/** A rate (events or blocks per second) is measured over the last one to two periods of this length. */
 const PERIOD_MS = 5_000;
 
-/** Measures how fast each backfill of a chain reads, and keeps the error that delays it. */
+/**
+ * Measures how fast each watch of a chain is backfilled, and keeps the errors and warnings of the chain and watches.
+ */
 export class ProgressMeter {
-  /** Why the chain is not read at all; `null` if it is. */
+  /** Why the chain is not read at all; `null` while the chain is read. */
   chainError: string | null = null;
-  /** What should be known of the chain though it is read; `null` if nothing. */
+  /** A warning about a chain that is read; `null` if there is none. */
   chainWarning: string | null = null;
-  /** How many ranges are read now, and how many wait for their turn. Those of stopped watches do neither. */
+  /** How many ranges of blocks are being read, and how many could be read now but wait for their turn. */
   ranges = { reading: 0, waiting: 0 };
-  /** Why the verification of a watch stands still, by the id of the watch. */
+  /** By watch id: the reason why blocks of the watch cannot be verified. */
   readonly unverified = new Map<string, string>();
   private readonly current = new Map<string, Rate>();
   private readonly before = new Map<string, Rate>();
@@ -31,7 +33,7 @@ export class ProgressMeter {
     this.errors.set(watchId, error);
   }
 
-  /** Something of it was read, or nothing is to be read here any more. */
+  /** Clears the error and the warning of a watch: blocks of the watch were read, or this process no longer reads it. */
   succeeded(watchId: string): void {
     this.errors.delete(watchId);
     this.warnings.delete(watchId);
@@ -41,7 +43,7 @@ export class ProgressMeter {
     return this.errors.get(watchId) ?? null;
   }
 
-  /** Says what should be known of a watch though it is read. */
+  /** Sets a warning about a watch whose blocks are still read. */
   warn(watchId: string, warning: string): void {
     this.warnings.set(watchId, warning);
   }
@@ -78,7 +80,10 @@ export class ProgressMeter {
     return { eventsPerSecond: perSecond('events'), blocksPerSecond: perSecond('blocks') };
   }
 
-  /** Returns all watches that were read in the last seconds, or are delayed, or warned of. */
+  /**
+   * Returns the rates, the error and the warning of each watch that was backfilled in the last seconds, or has an error
+   * or warning. Watches for which all these are equal share an entry.
+   */
   statuses(): BackfillStatus[] {
     this.forget();
     const statuses = new Map<string, BackfillStatus>();

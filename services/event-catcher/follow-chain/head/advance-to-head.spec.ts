@@ -1,23 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { initialProgress, type ChainProgress } from '../domain/chain-progress.ts';
-import { linkedWindow, tipOf } from '../domain/window.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { mineSome, transfer } from '../testing/follower-under-test.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { NewHeads } from '../../../../shared/chain/client/new-heads.websocket.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable, type BlockHeader } from '../../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { initialProgress, type ChainProgress } from '../../domain/chain-progress.ts';
+import { linkedWindow, tipOf } from '../../../../shared/chain/window.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { transferWatch } from '../../testing/example-watches.ts';
+import { followSettings } from '../../testing/follower/following.ts';
+import { mineSome, transfer } from '../../testing/follower/follower-under-test.ts';
 import { advanceToHead } from './advance-to-head.ts';
-import type { FollowedChain } from './followed-chain.ts';
-import { ProgressMeter } from './progress-meter.ts';
-import { DeeperThanFinality, FinalBlocksLost } from './reconcile.ts';
-import type { Change } from './store-changes/chain-writer.ts';
-import { Finality } from './finality.ts';
-import { Watches } from './watches.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import { ProgressMeter } from '../chains/progress-meter.ts';
+import { DeeperThanFinality, FinalBlocksLost } from '../window/reconcile.ts';
+import type { Change } from '../stored-changes/chain-writer.ts';
+import { Finality } from '../window/finality.ts';
+import { Watches } from '../watches/watches.ts';
 
 const CONFIRMATIONS = 3;
 
@@ -31,14 +32,7 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
   const watches = new Watches(eventStore, 2484);
   await watches.load(new AbortController().signal);
   const chain: FollowedChain = {
-    chainId: 2484,
-    confirmations: CONFIRMATIONS,
-    pollMs: 1,
-    pollMsMax: 1,
-    isDevelopment: false,
-    isLocal: false,
-    rangesMax: 10,
-    verification: { everyMs: 1, callMs: 0 },
+    ...followSettings({ confirmations: CONFIRMATIONS }),
     reader,
     newHeads: new NewHeads(),
     finality: new Finality(reader, { finality: 'finalized', confirmations: CONFIRMATIONS, isDevelopment: true }, 0, {

@@ -1,26 +1,28 @@
-import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, type BlockHeader } from '../../../../shared/chain/chain-reader.ts';
 import {
   advance,
   fallBehind,
   rewind,
-  setAside,
+  defer,
   skipAhead,
   type ChainProgress,
   type Transition,
-} from '../domain/chain-progress.ts';
-import { classifyHeader, splitAfter, isFarAhead, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
-import { readBlock } from './block-logs.ts';
-import type { FollowedChain } from './followed-chain.ts';
-import { finalBlockError, revertOrphans, unconfirmedInWindow, windowUpTo } from './reconcile.ts';
-import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
+} from '../../domain/chain-progress.ts';
+import { isFarAhead, WALK_BLOCKS_MAX } from '../../domain/window/window.ts';
+import { classifyHeader, splitAfter, tipOf } from '../../../../shared/chain/window.ts';
+import { readBlock } from '../block-logs.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import { finalBlockError, revertOrphans, unconfirmedInWindow, windowUpTo } from '../window/reconcile.ts';
+import type { Change, Steps, SyncSteps } from '../stored-changes/chain-writer.ts';
 
-/** How many missing headers are requested at a time. */
+/** How many of the headers between the newest block read and the head are requested at a time. */
 const HEADERS_AT_ONCE = 50;
 const STEPS_MAX = 5_000;
 
 /**
- * Advances to a head block by block. If it is far ahead, skips to it and leaves the blocks between to backfills; if
- * there is no room for more ranges, walks only as far as is walked in one go.
+ * Reads the chain up to `head`, block by block. If the head is far ahead, jumps to the head and leaves the blocks
+ * between to backfills. If there are too few slots (places for unread ranges) for these backfills, reads at most the
+ * next `WALK_BLOCKS_MAX` blocks.
  */
 export async function* advanceToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = chain.isDevelopment ? yield* rewindToOlderHead(progress, head, chain) : progress;
@@ -33,8 +35,8 @@ export async function* advanceToHead(progress: ChainProgress, head: BlockHeader,
 }
 
 /**
- * Extends the window to a header, after all headers that must come before it. Each block comes with the records that
- * the live watches have in it.
+ * Reads block by block up to `head`: fetches the headers between, drops blocks that were reorganised, and stores each
+ * block together with its records, the decoded logs of the watches.
  */
 async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = progress;
@@ -72,7 +74,10 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
   }
 }
 
-/** The window is that of the chain, as far as it has been walked: what an earlier follower stored in it, or reverted, is observed. */
+/**
+ * Confirms records that an earlier follower stored after its last checkpoint, and stores again those that it reverted,
+ * if their blocks are not final but on the chain.
+ */
 function* confirmWindow(progress: ChainProgress, chain: FollowedChain): SyncSteps<ChainProgress> {
   const observed = unconfirmedInWindow(progress, chain);
   return observed.length > 0 ? yield { observed } : progress;
@@ -85,7 +90,8 @@ const extension = async (progress: ChainProgress, header: BlockHeader, chain: Fo
   if (read.isRuledOut) finality.spareCall();
   for (const { id } of atFault) meter.failed(id, `no provider gives its logs of block ${String(header.number)}`);
   return {
-    // An earlier follower may have stored records of another block of this number, which left the chain.
+    // Reverts records that an earlier follower stored from a different block with the same number, which left the
+    // chain.
     isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,
     observed,
     isRead,
@@ -105,7 +111,8 @@ function* rewindTo(
 }
 
 /**
- * A development chain whose head is an older block has lost the blocks after it. On any other chain, the provider lags.
+ * If `head` is an older block that was already read, drops the blocks after it: a development chain has lost them. On
+ * any other chain, an older head means that the provider lags.
  */
 function* rewindToOlderHead(
   progress: ChainProgress,
@@ -118,11 +125,14 @@ function* rewindToOlderHead(
   return isOlder ? yield* rewindTo(progress, head.hash, chain) : progress;
 }
 
-/** Whether there is room for one range of every live watch: others are set aside. */
+/** Whether there are slots to backfill every watch that is read at the head, if all other ranges are deferred. */
 const canSkipAhead = (progress: ChainProgress, { watches, rangesMax }: FollowedChain): boolean =>
   watches.live(progress).length <= rangesMax;
 
-/** Moves the window to the head. Reverts what left the chain; the live watches read the blocks between as ranges. */
+/**
+ * Jumps to `head`, and reverts the records of blocks that left the chain. Each watch that was read at the head gets a
+ * backfill of the blocks between.
+ */
 async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps<ChainProgress> {
   const { window } = progress;
   const found = await chain.reader.headersByNumber(window.map(({ number }) => number));
@@ -135,13 +145,16 @@ async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: F
   return yield { removed, observed, transition };
 }
 
-/** Sets aside ranges that were there before, the newest first, as far as there are too many. */
+/**
+ * If there are more than `rangesMax` unread ranges after a jump to the head, defers the watches whose ranges were the
+ * last to be added before the jump.
+ */
 const makeRoom = (after: ChainProgress, before: ChainProgress, { rangesMax }: FollowedChain): ChainProgress => {
   const over = after.backfills.length - rangesMax;
-  return over > 0 ? setAside(before.backfills.slice(-over).map(({ watchId }) => watchId))(after) : after;
+  return over > 0 ? defer(before.backfills.slice(-over).map(({ watchId }) => watchId))(after) : after;
 };
 
-/** Descending, because the walk goes on with the header that was pushed last. */
+/** Returns the first numbers of a gap, in descending order: `walkTo` continues with the last header of its list. */
 const firstNumbers = ({ from, to }: { from: number; to: number }): number[] => {
   const until = Math.min(to, from + HEADERS_AT_ONCE - 1);
   return Array.from({ length: until - from + 1 }, (_, index) => until - index);

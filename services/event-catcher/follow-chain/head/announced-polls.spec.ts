@@ -1,34 +1,36 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { WakeUp } from '../../../shared/primitives/wake-up.ts';
-import { following } from '../testing/following.ts';
-import { overriding } from '../testing/overriding.ts';
-import { inSimulation } from '../testing/simulated-globals.ts';
-import { SimulatedTime } from '../testing/simulated-time.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import { WakeUp } from '../../../../shared/primitives/waiting/wake-up.ts';
+import { following, followSettings } from '../../testing/follower/following.ts';
+import { overriding } from '../../testing/overriding.ts';
+import { inSimulation } from '../../testing/simulation/simulated-globals.ts';
+import { SimulatedTime } from '../../testing/simulation/simulated-time.ts';
 
-/** The times of the blocks of a chain in memory are so far apart. */
+/** The time between blocks of a chain in memory. */
 const BLOCK_MS = 1_000;
 const BLOCKS = 200;
 const POLL_MS = 50;
-/** Of a chain that has just begun, the pace is not known. */
+/** The pace of a chain that has just begun is unknown. */
 const KNOWN_AFTER = 20;
 
 interface Announcer {
   everyMs?: number;
-  /** How long after each block of the chain it announces one; `undefined` if it does not. */
+  /** How long after each block it is announced; `undefined` if it is not. */
   afterMs?: number;
-  /** Whether it does the former at first only, and then the latter. */
+  /** Whether the announcer starts with the former, and ends with the latter. */
   isRightLater?: boolean;
 }
 
-/** Follows a chain while somebody announces blocks. @returns looks for each block, and how late one is found on average */
+/**
+ * Follows a chain while blocks are announced. @returns polls per block, and the average delay until a block is found
+ */
 const followed = ({
   everyMs,
   afterMs,
   isRightLater = false,
-}: Announcer): Promise<{ looks: number; lateMs: number }> => {
+}: Announcer): Promise<{ polls: number; lateMs: number }> => {
   const time = new SimulatedTime(0);
   const fetch = () => Promise.reject(new Error('there is no network'));
   return inSimulation({ time, random: () => 0.5, fetch }, async () => {
@@ -37,10 +39,10 @@ const followed = ({
     let announcedAtMs = -Infinity;
     let minedAtMs = 0;
     let isSeen = true;
-    let looks = 0;
+    let polls = 0;
     let lateMs = 0;
-    const look = () => {
-      looks += 1;
+    const poll = () => {
+      polls += 1;
       if (!isSeen) lateMs += time.elapsed() - minedAtMs;
       isSeen = true;
     };
@@ -50,25 +52,15 @@ const followed = ({
     };
     const reader = overriding<ChainReader>(chain, {
       head: () => {
-        look();
+        poll();
         return chain.head();
       },
       headAndFinalized: () => {
-        look();
+        poll();
         return chain.headAndFinalized();
       },
     });
-    const verification = { everyMs: 3_600_000, callMs: 0 };
-    const polled = { pollMs: POLL_MS, pollMsMax: 15_000, verification };
-    const settings = {
-      chainId: 2484,
-      finality: 'finalized' as const,
-      confirmations: 12,
-      isLocal: false,
-      isDevelopment: false,
-      rangesMax: 10,
-      ...polled,
-    };
+    const settings = followSettings({ confirmations: 12, pollMs: POLL_MS, pollMsMax: 15_000 });
     const newHeads = {
       announced,
       get announcedAgoMs() {
@@ -87,7 +79,7 @@ const followed = ({
     if (everyMs !== undefined) announceAgain();
     for (let block = -KNOWN_AFTER; block < BLOCKS; block += 1) {
       await time.pause(BLOCK_MS);
-      if (block === 0) looks = lateMs = 0;
+      if (block === 0) polls = lateMs = 0;
       chain.mine([]);
       minedAtMs = time.elapsed();
       isSeen = false;
@@ -95,14 +87,14 @@ const followed = ({
     }
     stop.abort();
     await running;
-    return { looks: looks / BLOCKS, lateMs: lateMs / BLOCKS };
+    return { polls: polls / BLOCKS, lateMs: lateMs / BLOCKS };
   });
 };
 
 describe('announcements of blocks', () => {
-  it('are a look each, which finds the block soon', async () => {
-    const { looks, lateMs } = await followed({ afterMs: 10 });
-    expect(looks).toBeLessThan(1.1);
+  it('are a poll each, which finds the block soon', async () => {
+    const { polls, lateMs } = await followed({ afterMs: 10 });
+    expect(polls).toBeLessThan(1.1);
     expect(lateMs).toBeLessThanOrEqual(POLL_MS);
   });
 
@@ -112,14 +104,14 @@ describe('announcements of blocks', () => {
     ['more often than there are blocks', 700],
   ])('that come %s cost next to nothing', async (_, everyMs) => {
     const unannounced = await followed({});
-    const { looks, lateMs } = await followed({ everyMs });
-    expect(looks).toBeLessThan(unannounced.looks * 1.25);
+    const { polls, lateMs } = await followed({ everyMs });
+    expect(polls).toBeLessThan(unannounced.polls * 1.25);
     expect(lateMs).toBeLessThan(BLOCK_MS / 3);
   });
 
   it('are heeded again once they are right', async () => {
-    const { looks, lateMs } = await followed({ everyMs: 1, afterMs: 10, isRightLater: true });
-    expect(looks).toBeLessThan(1.15);
+    const { polls, lateMs } = await followed({ everyMs: 1, afterMs: 10, isRightLater: true });
+    expect(polls).toBeLessThan(1.15);
     expect(lateMs).toBeLessThan(2 * POLL_MS);
   });
 });

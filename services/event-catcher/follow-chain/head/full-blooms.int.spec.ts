@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { LogToMine } from '../../../shared/chain/chain-reader.memory.ts';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { contract, FollowerUnderTest, mineSome, transfer } from '../testing/follower-under-test.ts';
+import type { LogToMine } from '../../../../shared/testing/chain/simulated-chain.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../../shared/chain/client/chain-reader.json-rpc.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { contract, FollowerUnderTest, transfer } from '../../testing/follower/follower-under-test.ts';
 
 const WATCHES = 100;
 const BLOCKS = 12;
-/** Of contracts that nobody watches. With these a bloom has as many bits as on a busy chain. */
+/** Logs of contracts that nobody watches. With this many, a bloom has as many bits as on a busy chain. */
 const LOGS = 100;
 const BITS = 2_048;
 
@@ -18,10 +19,9 @@ describe('blocks whose blooms are half full', () => {
   let reader: JsonRpcChainReader;
   let mined = 0;
   beforeEach(async () => {
-    follower = new FollowerUnderTest();
-    mineSome(follower.chain, 20);
+    follower = new FollowerUnderTest({ blocks: 20 });
     node = await JsonRpcNode.start(follower.chain);
-    reader = new JsonRpcChainReader(2484, [node.url]);
+    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url]));
     await follower.register();
     for (let index = 1; index < WATCHES; index += 1) {
       const contractAddress = hexOf(0xc0de0000 + index, 20);
@@ -45,8 +45,7 @@ describe('blocks whose blooms are half full', () => {
   const askedForLogs = () => node.asked.filter((method) => method === 'eth_getLogs').length;
 
   it('cost one eth_getLogs at most, whether they have logs of the watches or not', async () => {
-    follower.start({ reader });
-    await follower.expectChain();
+    await follower.follow({ reader });
     const bits = BigInt(mineFull().logsBloom).toString(2).replaceAll('0', '').length;
     expect(bits / BITS).toBeGreaterThan(0.3);
     await follower.caughtUp();
@@ -59,7 +58,7 @@ describe('blocks whose blooms are half full', () => {
     }
     expect(askedForLogs()).toBeGreaterThanOrEqual(BLOCKS / 3);
     await follower.expectChain();
-  }, 60_000);
+  });
 
   it('are asked for in whole when they are final, so that a log that is withheld is found', async () => {
     follower.verifiedEveryMs = 50;
@@ -73,5 +72,5 @@ describe('blocks whose blooms are half full', () => {
     for (let block = 0; block < 6; block += 1) follower.chain.mine([]);
     await follower.verified();
     await follower.expectChain({ isOrdered: false });
-  }, 60_000);
+  });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { following } from '../testing/following.ts';
-import { inSimulation } from '../testing/simulated-globals.ts';
-import { SimulatedTime } from '../testing/simulated-time.ts';
-import { ProgressMeter } from './progress-meter.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import { following, followSettings } from '../../testing/follower/following.ts';
+import { inSimulation } from '../../testing/simulation/simulated-globals.ts';
+import { SimulatedTime } from '../../testing/simulation/simulated-time.ts';
+import { ProgressMeter } from '../chains/progress-meter.ts';
 
 const MINUTE_MS = 60_000;
 const SOON_MS = 20_000;
@@ -14,14 +14,14 @@ const OTHER_HISTORY = 'chain 2484: no provider has the block that was final: che
 interface World {
   chain: MemoryChain;
   meter: ProgressMeter;
-  /** How often the follower has said that it runs. */
+  /** How often the follower reported that it runs. */
   reports: () => number;
   pause: (ms: number) => Promise<void>;
   /** Ends one follower and begins another one. */
   restart: () => Promise<void>;
 }
 
-/** A chain of thirty blocks is followed, in a time that passes at once. */
+/** Follows a chain of thirty blocks, in simulated time. */
 const whileFollowed = (test: (world: World) => Promise<void>, isDevelopment = false): Promise<void> => {
   const time = new SimulatedTime(0);
   const fetch = () => Promise.reject(new Error('there is no network'));
@@ -29,17 +29,7 @@ const whileFollowed = (test: (world: World) => Promise<void>, isDevelopment = fa
     const chain = new MemoryChain(2484);
     for (let block = 0; block < 30; block += 1) chain.mine([]);
     const meter = new ProgressMeter(time);
-    const verification = { everyMs: 3_600_000, callMs: 0 };
-    const polled = { pollMs: 500, pollMsMax: 15_000, verification };
-    const settings = {
-      chainId: 2484,
-      finality: 'finalized' as const,
-      confirmations: 5,
-      isLocal: false,
-      isDevelopment,
-      rangesMax: 10,
-      ...polled,
-    };
+    const settings = followSettings({ isDevelopment, pollMs: 500, pollMsMax: 15_000 });
     const run = following(settings, { eventStore: new MemoryEventStore(), reader: chain, meter });
     let reports = 0;
     const start = () => {

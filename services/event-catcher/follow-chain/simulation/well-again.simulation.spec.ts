@@ -1,40 +1,43 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
-import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { CatcherFaults } from '../testing/catcher-faults.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { transfer } from '../testing/follower-under-test.ts';
-import { projectedRecords } from '../testing/projected-records.ts';
-import { Registrations } from '../testing/registrations.ts';
-import { SimulatedChain } from '../testing/simulated-chain.ts';
-import { SimulatedEndpoint } from '../testing/simulated-endpoint.ts';
-import { inSimulation } from '../testing/simulated-globals.ts';
-import { HONEST } from '../testing/simulated-habits.ts';
-import { SimulatedProcess } from '../testing/simulated-process.ts';
-import { SimulatedStore } from '../testing/simulated-store.ts';
-import { SimulatedTime } from '../testing/simulated-time.ts';
+import type { ChainEvent } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { StoredEvent } from '../../../../shared/event-store/event-store.ts';
+import { untilAborted } from '../../../../shared/primitives/waiting/until-aborted.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { CatcherFaults } from '../../testing/simulation/catcher-faults.ts';
+import { transferWatch } from '../../testing/example-watches.ts';
+import { transfer } from '../../testing/follower/follower-under-test.ts';
+import { projectedRecords } from '../../testing/projected-records.ts';
+import { Registrations } from '../../testing/registrations.ts';
+import { SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
+import { SimulatedEndpoint } from '../../testing/simulated-chain/simulated-endpoint.ts';
+import { inSimulation } from '../../testing/simulation/simulated-globals.ts';
+import { HONEST } from '../../testing/simulated-chain/simulated-habits.ts';
+import { SimulatedProcess } from '../../testing/simulation/simulated-process.ts';
+import { SimulatedStore } from '../../testing/simulation/simulated-store.ts';
+import { SimulatedTime } from '../../testing/simulation/simulated-time.ts';
 
 const BEGAN_AT = Date.parse('2026-01-02T03:00:00.000Z');
 const BLOCK_MS = 2_000;
-/** Final blocks are not read once more: that has a pace of its own. */
+/** The verification is off: it has its own pace. */
 const HOUR_MS = 3_600_000;
 const BLOCKS_BEFORE = 400;
-/** Until then the provider is well, and everything is read. */
+/** The provider works until then, and everything is read. */
 const WELL_MS = 60_000;
-/** How long what happens afterwards is looked at. */
+/** How long the time afterwards is observed. */
 const AFTER_MS = 60_000;
-/** The rule: within this time of its first good answer the chain is followed as if nothing had been. */
+/** The rule: within this time of the provider's first good answer, the chain is followed as before. */
 const RECOVERS_MS = 5_000;
-/** The provider is asked at least so often while it is bad. A request under way, and starting again, take some time too. */
+/** The least frequent polling of a bad provider, plus the time of a pending request and of a restart. */
 const ALONE_MAX_MS = RECOVERS_MS + 500;
-/** How much faster than on a quiet day each may be asked on the average while it is bad: smaller ranges are tried, too. */
+/** The most requests to each provider while it is bad, in multiples of a quiet day: smaller ranges are tried, too. */
 const PACED = 10;
-/** What part of the requests of a quiet day is the same pace: those that only compare providers may be missing. */
+/**
+ * The share of a quiet day's requests that still counts as the same pace: requests that only compare providers may be
+ * missing.
+ */
 const SAME = 0.8;
 
-/** What is done to a request. `honest` gives the true answer. */
+/** How a provider treats a request. `honest` returns the true answer. */
 type Habit = (honest: () => Promise<Response>, world: { random: SeededRandom; body: string }) => Promise<Response>;
 
 const refused =
@@ -82,25 +85,23 @@ interface BadTime {
 }
 
 interface Outcome {
-  /** When requests were made, and when the first one was answered well again, counted from when the provider was well. */
+  /** When requests were made, and when the first good answer came, counted from the provider's recovery. */
   askedAt: readonly number[];
   answeredAt: number;
-  /** When each record was stored that came with a block since the provider was bad, and when its block was there. */
+  /** For each record since the provider was bad: when it was stored, and when its block was mined. */
   records: readonly { storedAt: number; minedAt: number }[];
 }
 
-/** Follows a chain with a block in each two seconds. Its providers are all bad for a while, at the same time. */
+/** Follows a chain with a block every two seconds. All of its providers are bad for a while, at the same time. */
 const follow = async (habit: Habit, { badMs, providers }: BadTime): Promise<Outcome> => {
   const time = new SimulatedTime(BEGAN_AT);
   const random = new SeededRandom(badMs);
   const faults = new CatcherFaults();
   let sinceFirstMs = -BLOCKS_BEFORE * BLOCK_MS;
-  const now = () => Math.floor((time.real() + sinceFirstMs) / 1_000);
-  const chain = new SimulatedChain(
-    { chainId: transferWatch.chainId, finalDepth: 12, announced: () => [] },
-    random,
-    now,
-  );
+  const chain = new SimulatedChain({
+    ...{ chainId: transferWatch.chainId, finalDepth: 12, hash: () => random.hash() },
+    time: () => Math.floor((time.real() + sinceFirstMs) / 1_000),
+  });
   const world = { random, time, faults, chain };
   const wellAt = WELL_MS + badMs;
   const since = () => time.elapsed() - wellAt;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
-import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
 import { NO_STREAM, WrongExpectedRevision } from '../../../../shared/event-store/event-store.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../../shared/primitives/ids.ts';
@@ -9,7 +9,7 @@ import { appendChunks, ChainAppends } from './chain-appends.ts';
 
 const STREAM = 'chain-2484';
 
-/** Fences a stream to which others append this many times, each time just after it was read. */
+/** Fences a stream to which others append this many times, each time right after it was read. */
 const fenceWhileOthersAppend = (times: number) => {
   const eventStore = new MemoryEventStore();
   const dependencies = { eventStore, clock: systemClock, ids: systemIds };

@@ -4,15 +4,21 @@ import type {
   ChainProgressEvent,
   ChainVerificationEvent,
   FollowerEvent,
-} from '../../../../schemas/events/chain-events.ts';
+} from '../../../../schemas/events/event-catcher/chain-events.ts';
 import type { EventMetadata } from '../../../../schemas/events/event.ts';
 import {
+  NO_STREAM,
   WrongExpectedRevision,
   type Appended,
   type EventStore,
   type EventToAppend,
 } from '../../../../shared/event-store/event-store.ts';
-import { appendConfirmed, OutcomeStillUnknown, stamp, toAppend } from '../../../../shared/event-store/transact.ts';
+import {
+  appendConfirmed,
+  OutcomeStillUnknown,
+  stamp,
+  toAppend,
+} from '../../../../shared/event-store/transactions/transact.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../../shared/primitives/ids.ts';
 
@@ -22,53 +28,58 @@ export interface AppendDependencies {
   ids: Ids;
 }
 
-/** EventStoreDB takes 1 MiB in one append. */
+/** Stands for the newest event of an empty stream. */
+export const NO_EVENT: Appended = { revision: NO_STREAM, position: 0 };
+
+/** Maximum size of one append: EventStoreDB takes at most 1 MiB. */
 const BYTES_MAX = 900_000;
-/** The size of an event's ids, type and metadata. */
+/** Approximate size of what an event has besides its data: its ids, type and metadata. */
 const OVERHEAD_BYTES = 250;
-/** How often a stream to which others keep appending is read again before the follower gives up. */
+/** How many times the follower tries to fence a stream (so that late appends are refused) while such appends arrive. */
 const FENCE_ATTEMPTS_MAX = 50;
 
 type CaughtEvent = AsideEvent | ChainEvent | ChainProgressEvent | ChainVerificationEvent | FollowerEvent;
 
-/** Of everything that a follower stores. */
 export const followerMetadata: EventMetadata = {
   correlationId: 'event-catcher',
   actor: { type: 'system', id: 'event-catcher' },
 };
 
 /**
- * Appends the events of one follower of a chain. No append begins after its signal has aborted. It knows whether an
- * append that it or an earlier follower sent may still be stored (decision 0012).
+ * Appends the events of one follower, which reads a chain. No append begins after the follower's signal has aborted.
+ * Tracks whether an append of this follower, or of an earlier one, may still arrive (decision 0012).
  */
 export class ChainAppends {
   private inFlight = 0;
 
-  /** @param isUnfenced whether an append that was sent before may still be stored */
+  /** @param isUnfenced whether an append of an earlier follower may still arrive and be stored */
   constructor(
     private readonly dependencies: AppendDependencies,
     private readonly signal: AbortSignal,
     private isUnfenced: boolean,
   ) {}
 
-  /** Whether an append that was sent may still be stored after the signal has aborted. */
+  /** Whether an append that was sent, by this follower or an earlier one, may still arrive and be stored. */
   get mayStillBeStored(): boolean {
     return this.isUnfenced || this.inFlight > 0;
   }
 
-  /** Notes that every stream to which earlier followers could append has been fenced. */
+  /** Notes that late appends of earlier followers are now refused in every stream of the chain. */
   fenced(): void {
     this.isUnfenced = false;
   }
 
-  /** Appends events in order, as many at once as the event store takes. @returns the newest event of the stream */
+  /** Appends events to a stream, as many per append as the event store takes. @returns the stream's newest event */
   async append(stream: string, newest: Appended, events: readonly CaughtEvent[]): Promise<Appended> {
     let last = newest;
     for (const chunk of appendChunks(this.written(events))) last = await this.appendChunk(stream, last.revision, chunk);
     return last;
   }
 
-  /** Of records, which one function makes of logs that were checked, the first one shows that they fit their schema. */
+  /**
+   * Gives events their ids and metadata. Of events with records, only the first is checked against the schema: one
+   * function makes all records from checked logs.
+   */
   private *written(events: readonly CaughtEvent[]): Generator<EventToAppend & { dataText: string }> {
     const { dependencies } = this;
     for (const [at, event] of events.entries()) {
@@ -90,9 +101,9 @@ export class ChainAppends {
   }
 
   /**
-   * Reads a stream. If an append that was sent before may still be stored, it also appends an event after what it read:
-   * the earlier append then fails, because its expected revision is wrong. If that append came first, the stream is
-   * read again.
+   * Reads a stream. If an append of an earlier follower may still arrive, also appends a fence, an event after those
+   * that were read: the late append is then refused, because its expected revision is wrong. If the late append arrives
+   * before the fence, reads the stream again.
    */
   async readFenced<Read extends { newest: Appended }>(
     stream: string,
@@ -114,7 +125,8 @@ export class ChainAppends {
 const isOfRecord = ({ type }: CaughtEvent): boolean => type === 'ChainEventObserved' || type === 'ChainEventReverted';
 
 /**
- * Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides.
+ * Splits events, in order, into chunks of at most `BYTES_MAX` for one append each. An event that is too large gets a
+ * chunk of its own, which the event store accepts or refuses.
  */
 export function* appendChunks<Event extends { dataText: string }>(events: Iterable<Event>): Generator<Event[]> {
   let chunk: Event[] = [];

@@ -1,32 +1,39 @@
-import type { ObservedRecord, WindowBlock } from '../../../../schemas/events/chain-events.ts';
+import type { ObservedRecord, WindowBlock } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
-import { Semaphore } from '../../../../shared/primitives/semaphore.ts';
+import { Semaphore } from '../../../../shared/primitives/waiting/semaphore.ts';
 import { ContractRecords, type RecordDependencies } from './contract-records.ts';
 
-/** EventStoreDB's client sends 15 appends at a time. */
+/**
+ * How many contracts' streams are loaded, and fenced by an append, at a time: EventStoreDB's client sends 15 at once.
+ */
 const CONTRACTS_AT_ONCE = 15;
 
-/** Changes to the records of a chain, which are stored in this order. */
+/** Changes to the records (decoded logs) of a chain, stored in the order of these members. */
 export interface RecordChanges {
-  /** Blocks that left the chain. What was observed in them is reverted. */
+  /** Blocks that left the chain, whose records are reverted; `every block`: all records are, even final ones. */
   readonly removed?: readonly WindowBlock[] | 'every block';
-  /** Whether the block of an unconfirmed record left the chain. Such records are reverted. */
+  /**
+   * Whether to revert an unconfirmed record, which an earlier follower stored after its last checkpoint, because its
+   * block has left the chain or cannot be read.
+   */
   readonly isOrphan?: (record: ObservedRecord) => boolean;
-  /** Stored records that are not on the chain, though it has their block, or that are of another block. They are reverted. */
+  /**
+   * Stored records to revert: the chain does not have them, or has them differently, or their blocks are read again.
+   */
   readonly wrong?: readonly ObservedRecord[];
-  /** Records that were read from the chain, in chain order for each watch. */
+  /** Records that were read from the chain, in chain order for each watch. They are stored unless they already are. */
   readonly observed?: readonly ObservedRecord[];
   /**
-   * Whether an unconfirmed record is of blocks and watches that have been read now. Such records are confirmed, even if
-   * the provider did not return them, because they will not be read again.
+   * Whether an unconfirmed record, one of an earlier follower, belongs to blocks and watches that have just been read.
+   * The record is then confirmed even if the provider did not return it, because the blocks are not read again.
    */
   readonly isRead?: (record: ObservedRecord) => boolean;
 }
 
-/** The records of one chain, by contract. */
+/** The records (decoded logs) of one chain, in one stream for each contract. */
 export class ChainRecords {
   private readonly contracts = new Map<string, ContractRecords>();
-  /** The contracts that have unconfirmed records. */
+  /** The contracts with unconfirmed records, which an earlier follower stored after its last checkpoint. */
   private unconfirmedOf: ContractRecords[] = [];
 
   constructor(
@@ -34,23 +41,23 @@ export class ChainRecords {
     private readonly chainId: number,
   ) {}
 
-  /**
-   * Loads every contract of which records may have been stored. After that, no append of an earlier follower can be
-   * stored.
-   */
+  /** Loads the given contracts, all that may have records. Then no append of an earlier follower is stored any more. */
   async load(contracts: Iterable<string>, position: Position, signal: AbortSignal): Promise<void> {
     const semaphore = new Semaphore(CONTRACTS_AT_ONCE);
     await Promise.all(
       Array.from(contracts, async (contract) => {
         await semaphore.acquire(signal);
-        await this.of(contract, position);
+        await this.recordsOf(contract, position);
         semaphore.release();
       }),
     );
     this.dependencies.appends.fenced();
   }
 
-  /** The records that were appended after the newest stored progress, and not found on the chain since. */
+  /**
+   * Returns the records that an earlier follower stored or reverted after its last checkpoint, and whose blocks have
+   * not been read again.
+   */
   get unconfirmed(): ObservedRecord[] {
     return this.unconfirmedOf.flatMap(({ unconfirmed }) => unconfirmed);
   }
@@ -59,13 +66,14 @@ export class ChainRecords {
     return this.unconfirmedOf.length === 0;
   }
 
-  /** @param position of the newest progress */
+  /** Stores changes to records in the contracts' streams. @param position of the newest checkpoint */
   async store({ removed, isOrphan, wrong, observed, isRead }: RecordChanges, position: Position): Promise<void> {
     if (removed) await this.revert(removed);
     if (isOrphan) for (const one of this.unconfirmedOf) await one.revert(one.unconfirmed.filter(isOrphan));
     if (wrong) await this.ofContracts(wrong, position, (contract, records) => contract.revert(records));
     if (observed) await this.ofContracts(observed, position, (contract, records) => contract.observe(records));
-    if (isRead) for (const one of this.unconfirmedOf) confirmRead(one, isRead);
+    if (isRead)
+      for (const one of this.unconfirmedOf) for (const record of one.unconfirmed.filter(isRead)) one.confirm(record);
     this.unconfirmedOf = this.unconfirmedOf.filter(({ areConfirmed }) => !areConfirmed);
   }
 
@@ -79,7 +87,7 @@ export class ChainRecords {
     await Promise.all(Array.from(this.contracts.values(), (one) => one.revertBlocks(hashes, since)));
   }
 
-  /** Position of the newest event that these contracts have, as far as anything was stored of them. */
+  /** Returns the position of the newest event in the streams of the given contracts; 0 if they have no events. */
   newestOf(contracts: Iterable<string>): Position {
     return Array.from(contracts).reduce(
       (newest, contract) => Math.max(newest, this.contracts.get(contract)?.position ?? 0),
@@ -87,7 +95,7 @@ export class ChainRecords {
     );
   }
 
-  /** Stores changes to the records of all contracts at the same time. */
+  /** Calls `store` for each contract with records, concurrently. */
   private async ofContracts(
     records: readonly ObservedRecord[],
     position: Position,
@@ -96,13 +104,13 @@ export class ChainRecords {
     const byContract = Map.groupBy(records, ({ ContractAddress }) => ContractAddress);
     await Promise.all(
       Array.from(byContract, async ([address, ofContract]) =>
-        store(await this.of(address.toLowerCase(), position), ofContract),
+        store(await this.recordsOf(address.toLowerCase(), position), ofContract),
       ),
     );
   }
 
-  /** @param contract lower case */
-  private async of(contract: string, position: Position): Promise<ContractRecords> {
+  /** Returns the records of one contract, which are loaded at the first call. @param contract lower case */
+  private async recordsOf(contract: string, position: Position): Promise<ContractRecords> {
     const known = this.contracts.get(contract);
     if (known) return known;
     const { chainId } = this;
@@ -112,7 +120,3 @@ export class ChainRecords {
     return loaded;
   }
 }
-
-const confirmRead = (records: ContractRecords, isRead: (record: ObservedRecord) => boolean): void => {
-  for (const record of records.unconfirmed) if (isRead(record)) records.confirm(record);
-};

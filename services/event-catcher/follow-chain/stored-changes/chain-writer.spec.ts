@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
-import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
 import { systemIds } from '../../../../shared/primitives/ids.ts';
 import {
   advance,
@@ -11,7 +11,7 @@ import {
   type ChainProgress,
   type Transition,
 } from '../../domain/chain-progress.ts';
-import type { Header } from '../../domain/window.ts';
+import type { Header } from '../../domain/window/window.ts';
 import { ChainAppends } from './chain-appends.ts';
 import { ChainRecords } from './chain-records.ts';
 import { ChainWriter, type Change, type SyncSteps } from './chain-writer.ts';
@@ -38,7 +38,7 @@ const following = (number: number): Change => ({
   transition: advance(header(number), { number: number - 5 }),
 });
 
-/** A writer on a store, which begins at block 0 or continues from the stored progress. */
+/** A writer on a store. It begins at block 0, or continues from the stored progress. */
 const aWriter = async (eventStore = new MemoryEventStore()) => {
   let nowMs = 1_000_000;
   let elapsedMs = 0;
@@ -48,6 +48,7 @@ const aWriter = async (eventStore = new MemoryEventStore()) => {
   const records = new ChainRecords({ eventStore, appends }, 2484);
   await records.load([contract], stream.stored?.position ?? 0, new AbortController().signal);
   const writer = new ChainWriter(stream.stored ?? initialProgress([header(0)], 0), records, stream, clock);
+  const stored = async () => (await eventStore.read('chain-2484'))[0]?.data;
   return {
     writer,
     eventStore,
@@ -67,7 +68,9 @@ const aWriter = async (eventStore = new MemoryEventStore()) => {
       nowMs += ms;
     },
     types: async () => (await eventStore.readAll(0, undefined, 1_000)).events.map(({ type }) => type),
-    stored: async () => (await eventStore.read('chain-2484'))[0]?.data,
+    stored,
+    /** The next block of each stored range. */
+    next: async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next),
   };
 };
 
@@ -149,8 +152,7 @@ describe('the progress of a writer', () => {
   });
 
   it('is stored once a second if only ranges were read, else at once', async () => {
-    const { move, pass, stored } = await aWriter();
-    const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
+    const { move, pass, next } = await aWriter();
     await move(
       addWatch({ id: 'w', startBlock: 0 }, 7),
       ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), { number: n - 2 })),
@@ -169,8 +171,7 @@ describe('the progress of a writer', () => {
   });
 
   it('is stored once a second however the clock is set', async () => {
-    const { move, pass, setClock, stored } = await aWriter();
-    const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
+    const { move, pass, setClock, next } = await aWriter();
     await move(addWatch({ id: 'w', startBlock: 0 }, 7), advance(header(1), { number: 0 }));
     await move(...[2, 3, 4, 5].map((number) => advance(header(number), { number })));
     setClock(3_600_000);
@@ -183,8 +184,7 @@ describe('the progress of a writer', () => {
   });
 
   it('lists watches with the same blocks together, and is stored less often when it lists many', async () => {
-    const { move, pass, stored } = await aWriter();
-    const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
+    const { move, pass, stored, next } = await aWriter();
     const ids = Array.from({ length: 2_000 }, (_, at) => `w${String(at)}`);
     const blocks = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), { number: n - 2 }));
     await move(...ids.map((id, at) => addWatch({ id, startBlock: 0 }, 7 + at)), ...blocks);

@@ -4,27 +4,29 @@ import type { ChainRecords, RecordChanges } from './chain-records.ts';
 import type { ProgressStream } from './progress-stream.ts';
 
 /**
- * How often progress is stored that differs only in how far ranges were read; with many of them less often, because it lists
- * them all. Any other progress is stored at once.
+ * While only the read part of ranges grows, the progress is stored at most this often; with many ranges less often,
+ * because each event lists all ranges. Any other change of the progress is stored at once.
  */
 const STORE_EVERY_MS = 1_000;
 const MANY_RANGES = 1_000;
 
-/** Changes to the records of a chain, and the progress that they make. */
+/** Changes to the records (decoded logs) of a chain, and to its progress, which says how far it has been read. */
 export interface Change extends RecordChanges {
-  /** Absent if the progress stays as it is. */
+  /** Returns the next progress; absent if the progress does not change. */
   readonly transition?: Transition;
 }
 
-/** Yields changes one by one. Each is stored before the generator goes on, and the new progress is passed to it. */
+/**
+ * A generator that yields changes one by one. Each change is made before the generator continues with the new progress.
+ */
 export type Steps<Result = void> = AsyncGenerator<Change, Result, ChainProgress>;
-/** The same, for steps that await nothing. */
+/** Like `Steps`, for a generator that awaits nothing. */
 export type SyncSteps<Result = void> = Generator<Change, Result, ChainProgress>;
 
 /**
- * Holds the progress of one chain, and is the only writer of its records and progress: it stores the records first,
- * then what is set aside, then the progress that contains them. Commits run one at a time, so that none is based on progress that another
- * replaces.
+ * Holds the progress of one chain: how far it has been read. Only this class writes the chain's records and progress:
+ * first the records, then the deferred ranges, then the progress, which relies on both. Commits run one at a time, and
+ * each starts from the progress of the one before.
  */
 export class ChainWriter {
   private lastCommit: Promise<unknown> = Promise.resolve();
@@ -43,13 +45,13 @@ export class ChainWriter {
   }
 
   /**
-   * Runs after all earlier commits. Once one has failed, all later ones fail, because more may be stored than this
-   * writer knows.
+   * Makes the changes that `decide` yields, after all earlier commits. Once a commit has failed, all later commits
+   * fail, because more may be stored than this writer knows.
    */
   commit<Result>(decide: (progress: ChainProgress) => Steps<Result> | SyncSteps<Result>): Promise<Result> {
     const result = this.lastCommit.then(() => this.run(decide(this.current)));
     this.lastCommit = result;
-    // The caller gets the error. This only keeps `lastCommit` from being reported as an unhandled rejection.
+    // The caller gets the error. This handler only keeps a failed `lastCommit` from counting as an unhandled rejection.
     result.catch(() => undefined);
     return result;
   }
@@ -67,12 +69,14 @@ export class ChainWriter {
   private async store({ transition, ...changes }: Change): Promise<void> {
     const next = transition?.(this.current) ?? this.current;
     await this.records.store(changes, this.current.position);
-    if (next.aside !== this.current.aside) await this.stream.appendAside(this.current.aside, next.aside);
+    const { deferred } = this.current;
+    if (next.deferred !== deferred) await this.stream.deferred.append(deferred, next.deferred);
     this.current = next;
   }
 
   /**
-   * While records are unconfirmed, no progress is stored: after a crash, unconfirmed records are those stored after it.
+   * Whether to store the progress now. Not while an earlier follower's records are unconfirmed: after a crash, only
+   * records stored after the newest progress are checked again.
    */
   private isDue(): boolean {
     const { stored, current } = this;

@@ -1,13 +1,11 @@
-import type { ChainEvent, ObservedRecord } from '../../../../schemas/events/chain-events.ts';
 import {
-  NO_STREAM,
-  type Appended,
-  type EventStore,
-  type Position,
-  type StoredEvent,
-} from '../../../../shared/event-store/event-store.ts';
+  chainEventsStream,
+  type ChainEvent,
+  type ObservedRecord,
+} from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { Appended, EventStore, Position, StoredEvent } from '../../../../shared/event-store/event-store.ts';
 import { changesIn, newestFirst, observedIn, recordKey } from '../../domain/observed-records.ts';
-import type { ChainAppends } from './chain-appends.ts';
+import { NO_EVENT, type ChainAppends } from './chain-appends.ts';
 
 export interface RecordDependencies {
   eventStore: EventStore;
@@ -16,15 +14,15 @@ export interface RecordDependencies {
 
 interface Unconfirmed {
   record: ObservedRecord;
-  /** Whether its newest event is a reversal. */
+  /** Whether the newest event of the record is a reversal. */
   isReverted: boolean;
 }
 
 const READ_BACK_EVENTS = 500;
 
 /**
- * The records of one contract, in its stream. After a crash it knows which records were appended after the newest
- * progress ("unconfirmed"), so that reading the same blocks again stores nothing twice.
+ * The records (decoded logs) of one contract, in the contract's stream. Records that were stored after the newest
+ * checkpoint are "unconfirmed": if their blocks are read again after a crash, nothing is stored twice.
  */
 export class ContractRecords {
   private constructor(
@@ -35,15 +33,16 @@ export class ContractRecords {
   ) {}
 
   /**
+   * Loads the records that were stored or reverted after `position`.
    * @param contract lower case
-   * @param position of the newest progress
+   * @param position of the newest checkpoint
    */
   static async load(
     dependencies: RecordDependencies,
     { chainId, contract }: { chainId: number; contract: string },
     position: Position,
   ): Promise<ContractRecords> {
-    const stream = `chain-${String(chainId)}-${contract}`;
+    const stream = chainEventsStream(chainId, contract);
     const { newest, later } = await dependencies.appends.readFenced(
       stream,
       () => readAfter(dependencies.eventStore, stream, position),
@@ -59,7 +58,7 @@ export class ContractRecords {
     return Array.from(this.unconfirmedByKey.values(), ({ record }) => record);
   }
 
-  /** Of its newest event; 0 if it has none. */
+  /** Position of the newest event of the stream; 0 for an empty stream. */
   get position(): Position {
     return this.newest.position;
   }
@@ -68,7 +67,7 @@ export class ContractRecords {
     return this.unconfirmedByKey.size === 0;
   }
 
-  /** Stores records in the order given, except those that are stored already. */
+  /** Stores records in the given order, except unconfirmed ones, which an earlier follower has stored already. */
   async observe(records: readonly ObservedRecord[]): Promise<void> {
     await this.append(
       'ChainEventObserved',
@@ -76,7 +75,7 @@ export class ContractRecords {
     );
   }
 
-  /** Stores the reversals of records, newest first, except those that are stored already. */
+  /** Stores the reversals of records, newest first, except reversals that an earlier follower has stored already. */
   async revert(records: readonly ObservedRecord[]): Promise<void> {
     await this.append(
       'ChainEventReverted',
@@ -84,7 +83,10 @@ export class ContractRecords {
     );
   }
 
-  /** Stores the reversals of what was observed in these blocks. */
+  /**
+   * Reverts the records of the blocks with these hashes.
+   * @param since event-store position after which all records of these blocks are stored
+   */
   async revertBlocks(hashes: ReadonlySet<string>, since: Position): Promise<void> {
     const isOfBlocks = ({ BlockHash }: ObservedRecord) => hashes.has(BlockHash);
     await this.revert((await this.observedSince(since)).filter(isOfBlocks));
@@ -96,7 +98,7 @@ export class ContractRecords {
     this.unconfirmedByKey.clear();
   }
 
-  /** Removes a record from the unconfirmed ones, and returns what was known of it. */
+  /** Removes a record from the unconfirmed records. @returns its former entry; `undefined` if it had none */
   confirm(record: ObservedRecord): Unconfirmed | undefined {
     if (this.areConfirmed) return undefined;
     const key = recordKey(record);
@@ -105,7 +107,7 @@ export class ContractRecords {
     return known;
   }
 
-  /** Returns what was stored after a position and not reverted. Reads nothing if nothing was stored there. */
+  /** Returns the records stored after a position and not reverted. Reads nothing if the stream has no newer event. */
   private async observedSince(since: Position): Promise<ObservedRecord[]> {
     if (this.newest.position <= since) return [];
     return observedIn((await readAfter(this.dependencies.eventStore, this.stream, since)).later);
@@ -117,7 +119,7 @@ export class ContractRecords {
   }
 }
 
-/** Reads the newest event of a stream, and its events after a position, in order. */
+/** Returns the newest event of a stream, and the stream's events after `position`, oldest first. */
 const readAfter = async (
   eventStore: EventStore,
   stream: string,
@@ -136,7 +138,7 @@ const readAfter = async (
     later.push(...page.filter((event) => event.position > position));
     const oldest = page.at(-1);
     if (!oldest || oldest.position <= position || oldest.revision === 0) {
-      return { newest: newest ?? { revision: NO_STREAM, position: 0 }, later: later.reverse() };
+      return { newest: newest ?? NO_EVENT, later: later.reverse() };
     }
     from = oldest.revision - 1;
   }

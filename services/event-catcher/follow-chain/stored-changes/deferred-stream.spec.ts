@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
 import type { EventStore } from '../../../../shared/event-store/event-store.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../../shared/primitives/ids.ts';
@@ -8,13 +8,13 @@ import {
   addWatch,
   cover,
   initialProgress,
-  setAside,
-  takeUp,
+  defer,
+  resumeDeferred,
   type ChainProgress,
   type Transition,
 } from '../../domain/chain-progress.ts';
-import type { Header } from '../../domain/window.ts';
-import { dyingAfter } from '../../testing/faulty-stores.ts';
+import type { Header } from '../../domain/window/window.ts';
+import { dyingAfter } from '../../testing/follower/faulty-stores.ts';
 import { overriding } from '../../testing/overriding.ts';
 import { ChainAppends } from './chain-appends.ts';
 import { ChainRecords } from './chain-records.ts';
@@ -26,7 +26,7 @@ const WATCHES = ['a', 'b', 'c'];
 const hash = (digit: string) => `0x${digit.repeat(64)}`;
 const final: Header = { number: 50, hash: hash('5'), parentHash: hash('4'), timestamp: 0 };
 
-/** A writer that begins, or goes on from what is stored. */
+/** A writer that begins, or continues from what is stored. */
 const aWriter = async (eventStore: EventStore, isUnfenced = false) => {
   const dependencies = { eventStore, clock: systemClock, ids: systemIds };
   const appends = new ChainAppends(dependencies, new AbortController().signal, isUnfenced);
@@ -40,13 +40,13 @@ const aWriter = async (eventStore: EventStore, isUnfenced = false) => {
   return { writer, change, loaded: stream.stored };
 };
 
-/** Every range by itself, and where it is. */
+/** Every range, and whether it is deferred. */
 const rangesOf = (progress: ChainProgress | undefined) => ({
   backfills: progress?.backfills ?? [],
-  aside: Object.fromEntries(progress?.aside ?? []),
+  deferred: Object.fromEntries(progress?.deferred ?? []),
 });
 
-/** Calls back whenever progress has been stored, be it that this is not known. */
+/** Calls back whenever progress was stored, even if the writer does not learn of it. */
 const kept = (store: EventStore, stored: () => void): EventStore =>
   overriding<EventStore>(store, {
     append: async (stream, revision, events) => {
@@ -57,23 +57,23 @@ const kept = (store: EventStore, stored: () => void): EventStore =>
   });
 
 const steps = fc.array(
-  fc.tuple(fc.constantFrom('setAside', 'takeUp', 'read'), fc.constantFrom(...WATCHES), fc.boolean()),
+  fc.tuple(fc.constantFrom('defer', 'resumeDeferred', 'read'), fc.constantFrom(...WATCHES), fc.boolean()),
   { minLength: 1, maxLength: 12 },
 );
 
 const transitionFor = (step: string, id: string, { backfills }: ChainProgress): Transition => {
   const range = backfills.find(({ watchId }) => watchId === id);
   if (step === 'read') return range ? cover(id, { from: range.next, to: range.next }) : (progress) => progress;
-  return step === 'setAside' ? setAside([id]) : takeUp([id]);
+  return step === 'defer' ? defer([id]) : resumeDeferred([id]);
 };
 
-describe('what is set aside', () => {
+describe('what is deferred', () => {
   it('is stored for each watch whose ranges have changed, before the progress without them', async () => {
     const store = new MemoryEventStore();
     const { change } = await aWriter(store);
     await change(...WATCHES.map((id, at) => addWatch({ id, startBlock: at }, at + 1)));
-    await change(setAside(['a', 'b']));
-    await change(takeUp(['a']));
+    await change(defer(['a', 'b']));
+    await change(resumeDeferred(['a']));
     const data = (watchId: string, from?: number) => ({
       chainId: 2484,
       watchId,
@@ -84,7 +84,7 @@ describe('what is set aside', () => {
     expect(types.slice(1, 4)).toEqual(['RangesSetAside', 'RangesSetAside', 'ChainAdvanced']);
     const { loaded } = await aWriter(store);
     expect(loaded?.backfills.map(({ watchId }) => watchId)).toEqual(['c', 'a']);
-    expect(Array.from(loaded?.aside.keys() ?? [])).toEqual(['b']);
+    expect(Array.from(loaded?.deferred.keys() ?? [])).toEqual(['b']);
   });
 
   it('is in the progress or beside it, and not in both, wherever a process dies', async () => {
@@ -108,7 +108,7 @@ describe('what is set aside', () => {
             expect(rangesOf(current.loaded)).toEqual(expected);
             for (const [step, id, isTogether] of sequence) {
               const transition = transitionFor(step, id, current.writer.progress);
-              await current.change(transition, ...(isTogether ? [setAside(['c']), takeUp(['c', 'a'])] : []));
+              await current.change(transition, ...(isTogether ? [defer(['c']), resumeDeferred(['c', 'a'])] : []));
             }
           } catch (error) {
             if (!killed.killed()) throw error;
@@ -126,7 +126,7 @@ describe('what is set aside', () => {
     const former = await aWriter(store);
     await former.change(...WATCHES.map((id, at) => addWatch({ id, startBlock: at }, at + 1)));
     const { loaded } = await aWriter(store, true);
-    await expect(former.change(setAside(['a']))).rejects.toThrow();
+    await expect(former.change(defer(['a']))).rejects.toThrow();
     expect((await aWriter(store)).loaded).toEqual(loaded);
   });
 });

@@ -1,54 +1,49 @@
-import type { AsideEvent } from '../../../../schemas/events/chain-events.ts';
-import {
-  NO_STREAM,
-  type Appended,
-  type EventStore,
-  type Position,
-  type StoredEvent,
-} from '../../../../shared/event-store/event-store.ts';
+import type { AsideEvent } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { Appended, EventStore, Position, StoredEvent } from '../../../../shared/event-store/event-store.ts';
 import type { ChainProgress } from '../../domain/chain-progress.ts';
-import type { ChainAppends } from './chain-appends.ts';
+import { NO_EVENT, type ChainAppends } from './chain-appends.ts';
 import type { RecordDependencies } from './contract-records.ts';
 
-type Aside = ChainProgress['aside'];
-type AsideRanges = AsideEvent['data']['ranges'];
+type Deferred = ChainProgress['deferred'];
+type DeferredRanges = AsideEvent['data']['ranges'];
 
 const READ_EVENTS = 1_000;
 
 /**
- * The stream of the ranges of a chain that are set aside. The newest event of a watch counts, but for those that are newer than
- * the newest `ChainAdvanced`, which does not contain what they say: they are taken back.
+ * The stream of a chain's deferred ranges: unread blocks that wait outside the checkpoint, `ChainAdvanced`. The newest
+ * event of each watch counts. Loading the stream undoes events after the newest checkpoint, because the checkpoint does
+ * not know of them.
  */
-export class AsideStream {
+export class DeferredStream {
   private constructor(
     private readonly appends: ChainAppends,
     private readonly chainId: number,
     private newest: Appended,
   ) {}
 
-  /** @param position of the newest progress */
+  /** Loads the ranges that were deferred at `position`, that of the newest checkpoint, and undoes later events. */
   static async load(
     { eventStore, appends }: RecordDependencies,
     chainId: number,
     position: Position,
-  ): Promise<{ stream: AsideStream; aside: Aside }> {
+  ): Promise<{ stream: DeferredStream; deferred: Deferred }> {
     const { newest, atPosition, now } = await appends.readFenced(
       streamOf(chainId),
       () => readAll(eventStore, streamOf(chainId), position),
       () => ({ type: 'FollowerReplaced', data: { chainId } }),
     );
-    const stream = new AsideStream(appends, chainId, newest);
+    const stream = new DeferredStream(appends, chainId, newest);
     const later = Array.from(now.keys()).filter((id) => !isSame(now.get(id), atPosition.get(id)));
     await stream.store(later.map((watchId) => [watchId, atPosition.get(watchId) ?? []]));
     const entries = Array.from(atPosition).filter(([, ranges]) => ranges.length > 0);
     return {
       stream,
-      aside: new Map(entries.map(([watchId, ranges]) => [watchId, ranges.map((range) => ({ watchId, ...range }))])),
+      deferred: new Map(entries.map(([watchId, ranges]) => [watchId, ranges.map((range) => ({ watchId, ...range }))])),
     };
   }
 
-  /** Stores what has changed. */
-  async append(before: Aside, after: Aside): Promise<void> {
+  /** Stores the deferred ranges of each watch for which `before` and `after` differ. */
+  async append(before: Deferred, after: Deferred): Promise<void> {
     const changed = new Set([...before.keys(), ...after.keys()]);
     for (const id of changed) if (before.get(id) === after.get(id)) changed.delete(id);
     await this.store(
@@ -56,7 +51,7 @@ export class AsideStream {
     );
   }
 
-  private async store(changed: readonly (readonly [watchId: string, ranges: AsideRanges])[]): Promise<void> {
+  private async store(changed: readonly (readonly [watchId: string, ranges: DeferredRanges])[]): Promise<void> {
     const { chainId } = this;
     const events = changed.map(([watchId, ranges]) => ({
       type: 'RangesSetAside' as const,
@@ -68,14 +63,14 @@ export class AsideStream {
 
 const streamOf = (chainId: number): string => `chain-${String(chainId)}-aside`;
 
-const isSame = (left: AsideRanges = [], right: AsideRanges = []): boolean =>
+const isSame = (left: DeferredRanges = [], right: DeferredRanges = []): boolean =>
   JSON.stringify(left) === JSON.stringify(right);
 
-/** Reads what is set aside, by watch: at a position, and by now. */
+/** Reads each watch's deferred ranges: those as of `position`, and those as of now. */
 const readAll = async (eventStore: EventStore, stream: string, position: Position) => {
-  const atPosition = new Map<string, AsideRanges>();
-  const now = new Map<string, AsideRanges>();
-  let newest: Appended = { revision: NO_STREAM, position: 0 };
+  const atPosition = new Map<string, DeferredRanges>();
+  const now = new Map<string, DeferredRanges>();
+  let newest = NO_EVENT;
   for (;;) {
     const page = await eventStore.read(stream, { from: newest.revision + 1, limit: READ_EVENTS });
     for (const event of page) {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from '../../../shared/event-store/event-store.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { gated, withHead } from '../testing/faulty-readers.ts';
-import { cutOffAt } from '../testing/faulty-stores.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
-import { overriding } from '../testing/overriding.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from '../../../../shared/event-store/event-store.ts';
+import { downWhile, gated } from '../../testing/follower/faulty-readers.ts';
+import { cutOffAt } from '../../testing/follower/faulty-stores.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer } from '../../testing/follower/follower-under-test.ts';
+import { overriding } from '../../testing/overriding.ts';
 
 const isOfContract = ({ stream }: { stream: string }) => stream.startsWith('chain-2484-0x');
 const isProgress = ({ type }: { type: string }) => type === 'ChainAdvanced';
@@ -32,15 +30,14 @@ const beforeProgress = (store: EventStore, act: () => Promise<void>): EventStore
 
 /** A chain of forty blocks, and a watch that has events in them. */
 const registered = async () => {
-  const follower = new FollowerUnderTest();
-  mineSome(follower.chain, 40);
+  const follower = new FollowerUnderTest({ blocks: 40 });
   await follower.register();
   return follower;
 };
 
 /**
- * Starts a follower, cuts it off from the event store at the first append that is chosen, and stops it. Another
- * follower may take over from here on.
+ * Starts a follower, cuts it off from the event store at the first matching append, and stops it. Another follower may
+ * take over from here on.
  * @returns a function that releases the appends in flight
  */
 const cutOff = async (
@@ -51,7 +48,7 @@ const cutOff = async (
   const cut = cutOffAt(follower.store, isFirst);
   const loop = follower.start({ store: cut.store });
   await live();
-  await eventually(cut.isCutOff, 15_000, 'it must have an append in flight');
+  await follower.until(cut.isCutOff, 'it must have an append in flight');
   const stopped = loop.stop();
   return () => {
     cut.release();
@@ -75,48 +72,43 @@ const cutOffWhileLive = (follower: FollowerUnderTest, isFirst: Parameters<typeof
 
 describe('an append of a follower that was replaced', () => {
   it('is stored once if it comes before the new follower has read the same blocks', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     const release = await cutOff(follower, isOfContract);
     const { reader, open } = gated(follower.chain);
     const second = follower.start({ reader });
-    await eventually(() => second.state === 'running', 15_000, 'the second must take over');
+    await follower.until(() => second.state === 'running', 'the second must take over');
     await release();
     follower.chain.mine([]);
-    await eventually(() => hasReachedTip(follower), 15_000, 'the second must store its progress');
+    await follower.until(() => hasReachedTip(follower), 'the second must store its progress');
     open();
     await follower.expectChain();
-    await follower.stop();
   });
 
   it('is reverted or refused if its block was reorganised away', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     const release = await cutOffWhileLive(follower, isOfContract, () => follower.chain.mine([transfer(777)]));
     follower.chain.rollBack(1);
     // These blocks have no events of the contract, so its stream stays as it is.
     for (let block = 0; block < 2; block += 1) follower.chain.mine([]);
     const second = follower.start();
-    await eventually(() => second.state === 'running', 15_000, 'the second must take over');
+    await follower.until(() => second.state === 'running', 'the second must take over');
     await follower.expectChain();
     await release();
     for (let block = 0; block < 10; block += 1) follower.chain.mine([]);
     await follower.expectChain();
-    await follower.stop();
   });
 
   it('does not hide records of the new follower if it is progress', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     const release = await cutOffWhileLive(follower, isProgress, () => follower.chain.mine([]));
     follower.chain.mine([transfer(777)]);
-    follower.start({ store: beforeProgress(follower.store, release) });
-    await follower.expectChain();
-    await follower.stop();
+    await follower.follow({ store: beforeProgress(follower.store, release) });
   });
 
   it('is refused, too, if it is the first progress of the chain', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     const release = await cutOff(follower, isProgress);
-    follower.start({ store: beforeProgress(follower.store, release) });
-    await follower.expectChain();
+    await follower.follow({ store: beforeProgress(follower.store, release) });
     await follower.stop();
     expect(follower.starts).toBe(2);
   });
@@ -124,7 +116,7 @@ describe('an append of a follower that was replaced', () => {
 
 describe('an append whose outcome is unknown to its own process', () => {
   it('is refused if it comes after the next start', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     let isAway = false;
     let delayed: (() => Promise<unknown>) | undefined;
     const store = overriding<EventStore>(follower.store, {
@@ -141,11 +133,10 @@ describe('an append whose outcome is unknown to its own process', () => {
           ? Promise.reject(new Refusal('shutting_down', 'the connection is closed'))
           : store.append(stream, revision, events),
     });
-    follower.start({ store: closing });
-    await follower.expectChain();
+    await follower.follow({ store: closing });
     isAway = true;
     follower.chain.mine([transfer(777)]);
-    await eventually(() => delayed !== undefined, 15_000, 'it must have an append in flight');
+    await follower.until(() => delayed !== undefined, 'it must have an append in flight');
     follower.chain.rollBack(1);
     // These blocks have no events of the contract, so its stream stays as it is.
     for (let block = 0; block < 2; block += 1) follower.chain.mine([]);
@@ -160,31 +151,26 @@ describe('an append whose outcome is unknown to its own process', () => {
 
 describe('a follower', () => {
   it('fences nothing if nothing is in flight, nor if it starts again because of its provider', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     let isDown = false;
-    const reader = withHead(follower.chain, () =>
-      isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head(),
-    );
-    follower.start({ reader });
-    await follower.expectChain();
+    const reader = downWhile(follower.chain, () => isDown);
+    await follower.follow({ reader });
     isDown = true;
-    await eventually(() => follower.starts > 2, 5_000, 'it must start again');
+    await follower.until(() => follower.starts > 2, 'it must start again');
     isDown = false;
     await follower.expectChain();
     await follower.stop();
     mineSome(follower.chain, 5, 1_000);
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     expect(await fences(follower)).toEqual([]);
   });
 
   it('fences every stream once if something may be in flight, including empty streams', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     follower.nothingInFlightBefore = false;
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stop();
     const streams = [
       'chain-2484',
@@ -195,16 +181,14 @@ describe('a follower', () => {
     // The stream of the chain keeps only its newest event.
     expect(await fencedStreams()).toEqual(streams.slice(1).sort());
     follower.nothingInFlightBefore = false;
-    follower.start({
-      reader: withHead(follower.chain, () => Promise.reject(new ChainUnavailable('down'))),
-    });
-    await eventually(() => follower.starts > 3, 5_000, 'it must start again');
+    follower.start({ reader: downWhile(follower.chain, () => true) });
+    await follower.until(() => follower.starts > 3, 'it must start again');
     await follower.stop();
     expect(await fencedStreams()).toEqual([...streams, ...streams.slice(1)].sort());
   });
 
   it('leaves something in flight if it ends before it has fenced every stream', async () => {
-    const follower = await registered();
+    await using follower = await registered();
     follower.nothingInFlightBefore = false;
     const release = await cutOff(follower, ({ type }) => type === 'FollowerReplaced');
     await release();

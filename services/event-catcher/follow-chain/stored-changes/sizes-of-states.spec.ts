@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../../shared/primitives/ids.ts';
 import { initialProgress } from '../../domain/chain-progress.ts';
 import { initialVerification } from '../../domain/verification.ts';
-import { RANGES_MAX } from '../chain-loops.ts';
+import { RANGES_MAX } from '../chains/chain-loops.ts';
 import { REASON_MAX } from '../unread-blocks/leave-unread.ts';
 import { ChainAppends } from './chain-appends.ts';
 import { ProgressStream } from './progress-stream.ts';

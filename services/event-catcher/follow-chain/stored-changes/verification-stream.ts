@@ -1,17 +1,13 @@
-import type { ChainVerificationEvent } from '../../../../schemas/events/chain-events.ts';
-import {
-  NO_STREAM,
-  type Appended,
-  type EventStore,
-  type StoredEvent,
-} from '../../../../shared/event-store/event-store.ts';
+import type { ChainVerificationEvent } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { Appended, StoredEvent } from '../../../../shared/event-store/event-store.ts';
 import { initialVerification, type Replay, type Verification } from '../../domain/verification.ts';
-import type { ChainAppends } from './chain-appends.ts';
+import { NO_EVENT, type ChainAppends } from './chain-appends.ts';
 import type { RecordDependencies } from './contract-records.ts';
 
 /**
- * The stream of how far a chain is verified. Only its newest event counts. It is not fenced: what an earlier follower has verified
- * is, and its late append is refused, or makes the next one fail, so that the chain is followed from what is stored.
+ * The stream that says how far a chain is verified, that is read a second time. Only the newest event counts. The
+ * stream needs no fence against late appends of earlier followers: what they verified stays verified. A late append is
+ * refused, or makes the next append of this follower fail; then the chain is followed again from the stored state.
  */
 export class VerificationStream {
   private constructor(
@@ -24,8 +20,9 @@ export class VerificationStream {
   static async load({ eventStore, appends }: RecordDependencies, chainId: number): Promise<VerificationStream> {
     const stream = streamOf(chainId);
     await eventStore.keepNewest(stream, 1);
-    const { newest, verification } = await readNewest(eventStore, stream);
-    return new VerificationStream(appends, chainId, newest, verification);
+    const [newest] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
+    const verification = newest ? fromEvent(newest as StoredEvent & ChainVerificationEvent) : initialVerification;
+    return new VerificationStream(appends, chainId, newest ?? NO_EVENT, verification);
   }
 
   get stored(): Verification {
@@ -39,15 +36,6 @@ export class VerificationStream {
 }
 
 const streamOf = (chainId: number): string => `chain-${String(chainId)}-verified`;
-
-const readNewest = async (
-  eventStore: EventStore,
-  stream: string,
-): Promise<{ newest: Appended; verification: Verification }> => {
-  const [newest] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
-  if (!newest) return { newest: { revision: NO_STREAM, position: 0 }, verification: initialVerification };
-  return { newest, verification: fromEvent(newest as StoredEvent & ChainVerificationEvent) };
-};
 
 const fromEvent = ({
   data: { verified, behind, replays = [], skipped = [], watchesUpTo },
@@ -77,10 +65,13 @@ const toEvent = (
   },
 });
 
-/** So many parts that were skipped have some 400 KB. */
+/** The most entries of skipped blocks, which could not be verified, that are stored as they are: about 400 KB. */
 const PARTS_MAX = 4_000;
 
-/** Where there are too many parts, each watch has one, with all that is between: after a restart that is compared once more. */
+/**
+ * Returns the skipped blocks as entries to store. If there are too many, returns one entry for each watch, which spans
+ * all its skipped blocks. After a restart, blocks between two skipped ones are compared once more.
+ */
 const bounded = (skipped: Verification['skipped']): ReturnType<typeof together> => {
   const parts = together(skipped);
   if (parts.length <= PARTS_MAX) return parts;
@@ -94,7 +85,7 @@ const bounded = (skipped: Verification['skipped']): ReturnType<typeof together> 
   );
 };
 
-/** Thousands of watches may have the same blocks that cannot be read. */
+/** Returns one entry for all watches that skipped the same blocks: thousands may have the same unreadable blocks. */
 const together = (skipped: Verification['skipped']): Required<ChainVerificationEvent['data']>['skipped'] =>
   Array.from(Map.groupBy(skipped, ({ next, to }) => [next, to].join()).values(), (group) => {
     const [{ next, to }] = group as [Replay, ...Replay[]];

@@ -1,20 +1,20 @@
-import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import type { BlocksRefused } from '../../../../shared/chain/chain-reader.ts';
 import { toIso, type Clock } from '../../../../shared/primitives/clock.ts';
-import { findRange, lastBlockOf, type Range } from '../../domain/coverage.ts';
-import { leaveGap } from '../../domain/left-ranges.ts';
+import { findRange, lastBlockOf, type Range } from '../../domain/backfill/coverage.ts';
+import { leaveGap } from '../../domain/backfill/left-ranges.ts';
 import type { ChainProgress } from '../../domain/chain-progress.ts';
 import type { FollowedChain } from '../followed-chain.ts';
-import type { ChainWriter, SyncSteps } from '../store-changes/chain-writer.ts';
-import { belongsTo, filterFor } from '../watched-event.ts';
+import type { ChainWriter, SyncSteps } from '../stored-changes/chain-writer.ts';
+import { belongsTo, filterFor } from '../watches/watched-event.ts';
 import { findRefusedEndAfter } from '../../edge/find-refused-end.ts';
 
 /**
- * The most gaps of one watch, but for a last one, which has all that is left. A provider that refuses scattered blocks would otherwise
- * add gaps without end.
+ * Maximum number of gaps, which are ranges of refused blocks, per watch. One more gap then takes all blocks that are
+ * left. Without a maximum, a provider that refuses scattered blocks would add gaps without end.
  */
 const GAPS_MAX = 50;
-/** In bytes of JSON. What a provider says may be long, and each gap has it. */
+/** Maximum length of a refusal's reason, in bytes of JSON. A provider's message may be long, and each gap stores it. */
 export const REASON_MAX = 160;
 
 interface Dependencies {
@@ -24,9 +24,9 @@ interface Dependencies {
 }
 
 /**
- * Stores the refused next blocks of ranges as gaps, so that the ranges continue after them. Reverts an earlier follower's unconfirmed
- * records in these blocks, but not in later ones.
- * @returns the gaps
+ * Marks the next blocks of ranges, which providers refuse, as gaps, so that the ranges continue after the gaps. Reverts
+ * records in these gaps that an earlier follower stored after its last checkpoint.
+ * @returns the gaps; empty if the next block is not refused any more
  * @throws ChainUnavailable
  */
 export const leaveUnread = async (
@@ -37,10 +37,10 @@ export const leaveUnread = async (
   const { progress } = writer;
   const [first] = current(ranges, progress);
   if (!first) return [];
-  const watches = ranges.map(({ watchId }) => chain.watches.of(progress, watchId));
+  const watches = ranges.map(({ watchId }) => chain.watches.get(progress, watchId));
   const from = first.next;
   const blocks = { from, to: lastBlockOf(progress.window, first) };
-  // The range may have been divided since it was refused.
+  // Asks for block `from` once more: the range may have been split after the refusal, and `from` may be another block.
   const to = await findRefusedEndAfter(chain.reader, filterFor(watches), blocks);
   if (to === undefined) return [];
   const gap = {
@@ -49,14 +49,15 @@ export const leaveUnread = async (
   };
   const leave = function* (now: ChainProgress): SyncSteps {
     const left = current(ranges, now).flatMap((range) =>
-      range.next === from ? [{ range, end: endOf(range, to, now), watch: chain.watches.of(now, range.watchId) }] : [],
+      range.next === from ? [{ range, end: endOf(range, to, now), watch: chain.watches.get(now, range.watchId) }] : [],
     );
     if (left.length === 0) return;
     const isTheirs = (record: ObservedRecord) =>
       left.some(
         ({ end, watch }) => from <= record.BlockNumber && record.BlockNumber <= end && belongsTo(watch, record),
       );
-    // A gap that is refused as a whole stays as it is, but for what an earlier follower has stored of it.
+    // A range that already is a gap, and is refused up to its end, does not change; only the records in it are
+    // reverted.
     const changed = left.filter(({ range, end }) => range.gap === undefined || end < range.to);
     yield {
       isOrphan: isTheirs,
@@ -73,13 +74,16 @@ export const leaveUnread = async (
   );
 };
 
-/** Without what JSON escapes. */
+/** Replaces characters that JSON would escape, and cuts the text after `REASON_MAX` bytes. */
 const shortened = (text: string): string => {
   const plain = text.replaceAll(/["\\]/g, "'").replaceAll(/\p{C}/gu, ' ');
   return Buffer.from(plain).subarray(0, REASON_MAX).toString();
 };
 
-/** A last gap, beyond the most, has everything that is left of the range, and is given as a whole or not at all. */
+/**
+ * Returns the last block of a gap that begins at the range's next block. If the watch has `GAPS_MAX` other gaps, that is
+ * the range's last block, so that no further gap is added or split off.
+ */
 const endOf = (range: Range, to: number, progress: ChainProgress): number => {
   const gaps = gapsOf(progress, range.watchId);
   if (range.gap) return gaps > GAPS_MAX ? range.to : to;

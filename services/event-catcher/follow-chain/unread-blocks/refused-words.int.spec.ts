@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcChainReader } from '../../../../shared/chain/chain-reader.json-rpc.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../../shared/chain/client/chain-reader.json-rpc.ts';
 import { BlocksRefused } from '../../../../shared/chain/chain-reader.ts';
-import { eventually } from '../../../../shared/testing/eventually.ts';
-import { JsonRpcNode } from '../../../../shared/testing/json-rpc-node.ts';
-import { RpcError } from '../../../../shared/testing/wire-forms.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../../shared/testing/chain/wire-forms.ts';
 import { transferWatch } from '../../testing/example-watches.ts';
-import { FollowerUnderTest, mineSome } from '../../testing/follower-under-test.ts';
+import { FollowerUnderTest, mineSome } from '../../testing/follower/follower-under-test.ts';
 
-const PATIENCE_MS = 20_000;
 const ANY = { addresses: [], topics: [] };
 const filterIn = (value: unknown) => Object(value) as { fromBlock?: string; toBlock?: string };
 
@@ -18,10 +17,9 @@ describe('a provider that refuses logs', () => {
   let asked: number[];
   beforeEach(async () => {
     asked = [];
-    follower = new FollowerUnderTest();
-    mineSome(follower.chain, 300);
+    follower = new FollowerUnderTest({ blocks: 300 });
     node = await JsonRpcNode.start(follower.chain);
-    reader = new JsonRpcChainReader(follower.chain.chainId, [node.url], { withinMs: 5_000 });
+    reader = new JsonRpcChainReader(new ChainClient(follower.chain.chainId, [node.url], { withinMs: 30_000 }));
   });
   afterEach(async () => {
     await follower.stop();
@@ -29,7 +27,7 @@ describe('a provider that refuses logs', () => {
     await node.stop();
   });
 
-  /** @param refuse what it says of these blocks, if it refuses them */
+  /** @param refuse the error for a request of these blocks, if it is refused */
   const refusing = (refuse: (blocks: { from: number; to: number }) => RpcError | undefined) => {
     node.lie = (method, truth, [given]) => {
       const { fromBlock, toBlock } = filterIn(given);
@@ -47,8 +45,7 @@ describe('a provider that refuses logs', () => {
     async (text) => {
       refusing(({ from, to }) => (to - from >= 20 ? new RpcError(text) : undefined));
       await follower.register();
-      follower.start({ reader });
-      await follower.expectChain();
+      await follower.follow({ reader });
       expect(asked.filter((blocks) => blocks > 20).length).toBeLessThan(asked.length / 2);
     },
   );
@@ -82,7 +79,7 @@ describe('a provider that refuses logs', () => {
       const expected = follower.recordsOnChain().filter((record) => Number(record.split(' ')[1]) >= 50);
       return (await follower.observed()).toSorted().join() === expected.toSorted().join();
     };
-    await eventually(isStored, PATIENCE_MS, 'all that is there must be stored');
+    await follower.until(isStored, 'all that is there must be stored');
     expect((await follower.progress())?.backfills).toMatchObject([
       {
         watchIds: [transferWatch.watchId],
@@ -96,11 +93,12 @@ describe('a provider that refuses logs', () => {
   it('of old blocks is no gap while another provider has them', async () => {
     const archive = await JsonRpcNode.start(follower.chain);
     reader.close();
-    reader = new JsonRpcChainReader(follower.chain.chainId, [node.url, archive.url], { withinMs: 5_000 });
+    reader = new JsonRpcChainReader(
+      new ChainClient(follower.chain.chainId, [node.url, archive.url], { withinMs: 30_000 }),
+    );
     refusing(({ from }) => (from < 50 ? new RpcError('pruned history unavailable') : undefined));
     await follower.register();
-    follower.start({ reader });
-    await follower.expectChain();
+    await follower.follow({ reader });
     expect((await follower.progress())?.backfills).toEqual([]);
     await follower.stop();
     await archive.stop();

@@ -2,15 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BlocksRefused, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import type { EventStore } from '../../../../shared/event-store/event-store.ts';
-import { eventually } from '../../../../shared/testing/eventually.ts';
 import { transferWatch } from '../../testing/example-watches.ts';
-import { withoutBlocks } from '../../testing/faulty-readers.ts';
-import { withoutProgress } from '../../testing/faulty-stores.ts';
+import { withoutBlocks } from '../../testing/follower/faulty-readers.ts';
+import { withoutProgress } from '../../testing/follower/faulty-stores.ts';
 import { overriding } from '../../testing/overriding.ts';
-import { FollowerUnderTest, mineSome } from '../../testing/follower-under-test.ts';
+import { FollowerUnderTest, mineSome } from '../../testing/follower/follower-under-test.ts';
 import { REASON_MAX } from './leave-unread.ts';
 
-const PATIENCE_MS = 20_000;
 const { watchId } = transferWatch;
 const isBefore = (first: number) => (block: number) => block < first;
 
@@ -29,20 +27,18 @@ describe('blocks that no provider gives any more', () => {
     (await follower.progress())?.backfills.flatMap(({ next, to, gap }) => (gap ? [[next, to]] : [])) ?? [];
   const recordsIn = (isThere: (block: number) => boolean) =>
     follower.recordsOnChain().filter((record) => isThere(Number(record.split(' ')[1])));
-  /** All that is there is stored, and nothing else. */
+  /** Everything that the provider has is stored, and nothing else. */
   const stored = (isThere: (block: number) => boolean) =>
-    eventually(
+    follower.until(
       async () => (await follower.observed()).toSorted().join() === recordsIn(isThere).toSorted().join(),
-      PATIENCE_MS,
       'all that is there must be stored',
     );
   const skips = (blocks: unknown) =>
-    eventually(
+    follower.until(
       async () => isDeepStrictEqual((await follower.verification())?.skipped, blocks),
-      PATIENCE_MS,
       'what cannot be verified must be told, and no more',
     );
-  const verifiedAll = () => eventually(() => follower.isVerified(), PATIENCE_MS, 'what is there must be verified');
+  const verifiedAll = () => follower.until(() => follower.isVerified(), 'what is there must be verified');
 
   it('are a gap that survives a restart, behind which the watch is live and verified', async () => {
     await follower.register();
@@ -126,11 +122,7 @@ describe('blocks that no provider gives any more', () => {
     };
     follower.start({ store: overriding<EventStore>(follower.store, { append }) });
     const later = recordsIn((block) => block >= 50).length;
-    await eventually(
-      async () => (await follower.observed()).length > later,
-      PATIENCE_MS,
-      'blocks of the gap must be read',
-    );
+    await follower.until(async () => (await follower.observed()).length > later, 'blocks of the gap must be read');
     await follower.stop();
     follower.nothingInFlightBefore = false;
     start(isBefore(50));
@@ -154,7 +146,7 @@ describe('blocks that no provider gives any more', () => {
     first = 20;
     start(missing);
     const isRest = async () => (await follower.verification())?.skipped?.[0]?.to === 19;
-    await eventually(isRest, PATIENCE_MS, 'what is there must be verified');
+    await follower.until(isRest, 'what is there must be verified');
   });
 
   it('end a replay of them at once, and what was verified before stays so', async () => {
@@ -165,7 +157,7 @@ describe('blocks that no provider gives any more', () => {
     start(isBefore(50));
     await follower.replay(0, 90);
     const isOver = async () => (await follower.verification())?.replays === undefined;
-    await eventually(async () => (await follower.isVerified()) && isOver(), PATIENCE_MS, 'the replay must end');
+    await follower.until(async () => (await follower.isVerified()) && isOver(), 'the replay must end');
     await skips(undefined);
     await stored(() => true);
   });
@@ -203,7 +195,7 @@ describe('blocks that no provider gives any more', () => {
     await follower.caughtUp();
     await follower.extend(0);
     await follower.extend(10, 'wch_other');
-    await eventually(async () => (await gaps()).length === 2, PATIENCE_MS, 'both must have a gap');
+    await follower.until(async () => (await gaps()).length === 2, 'both must have a gap');
     await stored((block) => block >= 30);
     expect(follower.starts).toBe(1);
   });
@@ -221,17 +213,16 @@ describe('blocks that no provider gives any more', () => {
       const observed = await follower.observed();
       return records().every((record) => observed.includes(record));
     };
-    await eventually(isStored, PATIENCE_MS, 'the watch must go on');
+    await follower.until(isStored, 'the watch must go on');
     await follower.stop();
     start(() => false);
     await follower.extend(20);
-    await eventually(
+    await follower.until(
       async () =>
         (await follower.observed()).toSorted().join() ===
         recordsIn((block) => block >= 20)
           .toSorted()
           .join(),
-      PATIENCE_MS,
       'what is wanted again must be stored once',
     );
   });
@@ -248,7 +239,7 @@ describe('blocks that no provider gives any more', () => {
     await stored((block) => block >= 60);
     expect(earliest).toBe(60);
     await follower.extend(30);
-    await eventually(async () => (await gaps()).length > 0, PATIENCE_MS, 'they must be asked for now');
+    await follower.until(async () => (await gaps()).length > 0, 'they must be asked for now');
     expect(earliest).toBe(30);
   });
 });

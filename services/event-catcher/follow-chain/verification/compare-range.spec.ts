@@ -1,25 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import { bloomOf } from '../../../../shared/chain/bloom.ts';
-import { MemoryChain } from '../../../../shared/chain/chain-reader.memory.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
 import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
-import { transferWatch } from '../../testing/example-watches.ts';
-import { transfer } from '../../testing/follower-under-test.ts';
+import { transferWatch, watched } from '../../testing/example-watches.ts';
+import { transfer } from '../../testing/follower/follower-under-test.ts';
 import { overriding } from '../../testing/overriding.ts';
-import { recordOf, watchedEvent } from '../watched-event.ts';
+import { recordOf } from '../watches/watched-event.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 
 const BLOCKS = 40;
-const watch = watchedEvent({ type: 'ContractRegistered', data: transferWatch });
+const watch = watched(transferWatch);
 
 const timeOf = (block: number): string => new Date((1_700_000_000 + block) * 1_000).toISOString();
 
-/** A chain with a transfer in each block, of which everything is stored. */
+/** A chain with a transfer in each block, all of them stored. */
 const chained = () => {
   const chain = new MemoryChain(2484);
   for (let block = 1; block <= BLOCKS; block += 1) chain.mine([transfer(block)]);
   const stored = chain.logs.map((log) => recordOf(watch, log, timeOf(log.blockNumber), 'backfill'));
-  return { chain, stored };
+  const [first, second] = stored;
+  if (!first || !second) throw new Error('there are records');
+  return { chain, stored, first, second, others: stored.slice(1) };
 };
 const nothing = { missing: [], wrong: [], unproven: 0 };
 const numbersOf = (records: readonly ObservedRecord[]) => records.map(({ BlockNumber }) => BlockNumber);
@@ -29,10 +31,10 @@ const compare = (reader: ChainReader, stored: readonly ObservedRecord[], blocks 
   return compareRange(reader, [watch], blocks, () => Promise.resolve(new Map([[watch.id, within]])));
 };
 const differences = ({ missing, wrong, unproven }: Compared) => ({ missing, wrong, unproven });
-/** Answers no logs when ranges are asked for again, as the only endpoint or as one of two. */
+/** Returns no logs when ranges are cross-checked, as the only endpoint or as one of two. */
 const withoutLogs = (chain: MemoryChain, more: Partial<ChainReader> = {}, endpoints = 1) =>
   overriding<ChainReader>(chain, {
-    logsAgain: () => Promise.resolve({ logs: [], disputed: [], endpoints }),
+    crossCheckedLogs: () => Promise.resolve({ logs: [], disputed: [], endpoints }),
     ...more,
   });
 
@@ -47,12 +49,7 @@ describe('a range that is read once more', () => {
     const { chain, stored } = chained();
     const without = stored.filter(({ BlockNumber }) => ![7, 30].includes(BlockNumber));
     const { missing, wrong } = await compare(chain, without);
-    expect(missing).toEqual(
-      [stored[6], stored[29]].map((record) => ({
-        ...record,
-        Origin: 'replay',
-      })),
-    );
+    expect(missing).toEqual([stored[6], stored[29]].map((record) => ({ ...record, Origin: 'replay' })));
     expect(wrong).toEqual([]);
   });
 
@@ -78,9 +75,9 @@ describe('a range that is read once more', () => {
       [logs.slice(0, 2), [2, 2, 3, 3]],
       [logs.slice(3), [1, 2, 2]],
     ] as const) {
-      const logsAgain = () => Promise.resolve({ logs: [...given], disputed: [], endpoints: 1 });
+      const crossCheckedLogs = () => Promise.resolve({ logs: [...given], disputed: [], endpoints: 1 });
       const stored = given.map((log) => recordOf(watch, log, timeOf(log.blockNumber), 'backfill'));
-      const reader = overriding<ChainReader>(chain, { logsAgain });
+      const reader = overriding<ChainReader>(chain, { crossCheckedLogs });
       expect(numbersOf((await compare(reader, stored, { from: 0, to: 3 })).missing)).toEqual(blocks);
     }
   });
@@ -124,9 +121,7 @@ describe('a range that is read once more', () => {
   });
 
   it('has as wrong what is in another block, and what the receipts of its block do not have', async () => {
-    const { chain, stored } = chained();
-    const [first, second] = stored;
-    if (!first || !second) throw new Error('there are records');
+    const { chain, stored, first, second } = chained();
     const elsewhere = { ...first, Id: 'elsewhere', BlockHash: `0x${'e'.repeat(64)}` };
     const invented = { ...second, Id: 'invented', LogIndex: 7 };
     const compared = await compare(chain, [...stored, elsewhere, invented]);
@@ -134,45 +129,35 @@ describe('a range that is read once more', () => {
   });
 
   it('keeps what nobody gives and no receipt can prove wrong, as of what a chain itself did', async () => {
-    const { chain, stored } = chained();
-    const [first] = stored;
-    if (!first) throw new Error('there are records');
+    const { chain, stored, first } = chained();
     const unproven = { ...first, Id: 'unproven', TxHash: `0x${'e'.repeat(64)}` };
     expect(differences(await compare(chain, [...stored, unproven]))).toEqual({ ...nothing, unproven: 1 });
   });
 
   it('replaces a record whose data the receipts have otherwise', async () => {
-    const { chain, stored } = chained();
-    const [first] = stored;
-    if (!first) throw new Error('there are records');
+    const { chain, first, others } = chained();
     const changed = { ...first, Data: { ...first.Data, value: '999' } };
-    const { missing, wrong } = await compare(chain, [changed, ...stored.slice(1)]);
+    const { missing, wrong } = await compare(chain, [changed, ...others]);
     expect([wrong, missing.map(({ Id, Data }) => [Id, Data])]).toEqual([[changed], [[first.Id, first.Data]]]);
   });
 
   it.each([1, 2])(
     'replaces a record whose time is not that of its block, where %i endpoints answer',
     async (endpoints) => {
-      const { chain, stored } = chained();
-      const [first, ...others] = stored;
-      if (!first) throw new Error('there are records');
+      const { chain, first, others } = chained();
       const mistimed = { ...first, BlockTime: timeOf(7) };
-      const logsAgain: ChainReader['logsAgain'] = async (...asked) => ({
-        ...(await chain.logsAgain(...asked)),
+      const crossCheckedLogs: ChainReader['crossCheckedLogs'] = async (...asked) => ({
+        ...(await chain.crossCheckedLogs(...asked)),
         endpoints,
       });
-      const { missing, wrong, unproven } = await compare(overriding<ChainReader>(chain, { logsAgain }), [
-        mistimed,
-        ...others,
-      ]);
+      const reader = overriding<ChainReader>(chain, { crossCheckedLogs });
+      const { missing, wrong, unproven } = await compare(reader, [mistimed, ...others]);
       expect([wrong, missing, unproven]).toEqual([[mistimed], [{ ...first, Origin: 'replay' }], 0]);
     },
   );
 
   it('replaces a record whose place in its block the receipts have otherwise', async () => {
-    const { chain, stored } = chained();
-    const [first, ...others] = stored;
-    if (!first) throw new Error('there are records');
+    const { chain, first, others } = chained();
     const elsewhere = { ...first, TxIndex: 3 };
     const { missing, wrong } = await compare(chain, [elsewhere, ...others]);
     expect([wrong, missing]).toEqual([[elsewhere], [{ ...first, Origin: 'replay' }]]);
@@ -180,21 +165,21 @@ describe('a range that is read once more', () => {
 
   it('keeps what is stored where an endpoint says otherwise than the receipts', async () => {
     const { chain, stored } = chained();
-    const logsAgain: ChainReader['logsAgain'] = async (...asked) => {
-      const again = await chain.logsAgain(...asked);
+    const crossCheckedLogs: ChainReader['crossCheckedLogs'] = async (...asked) => {
+      const again = await chain.crossCheckedLogs(...asked);
       const [first, ...others] = again.logs;
       return { ...again, logs: first ? [{ ...first, ...transfer(999) }, ...others] : [] };
     };
-    expect(differences(await compare(overriding<ChainReader>(chain, { logsAgain }), stored))).toEqual(nothing);
+    expect(differences(await compare(overriding<ChainReader>(chain, { crossCheckedLogs }), stored))).toEqual(nothing);
   });
 
   it('is refused where an endpoint has logs of another block than the chain', async () => {
     const { chain } = chained();
-    const logsAgain: ChainReader['logsAgain'] = async (...asked) => {
-      const again = await chain.logsAgain(...asked);
+    const crossCheckedLogs: ChainReader['crossCheckedLogs'] = async (...asked) => {
+      const again = await chain.crossCheckedLogs(...asked);
       return { ...again, logs: again.logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(64)}` })) };
     };
-    const reader = overriding<ChainReader>(chain, { logsAgain });
+    const reader = overriding<ChainReader>(chain, { crossCheckedLogs });
     await expect(compare(reader, [], { from: 1, to: 3 })).rejects.toThrow('a block hash that is not on the chain');
   });
 });

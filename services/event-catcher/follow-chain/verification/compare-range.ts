@@ -1,4 +1,4 @@
-import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import {
   ChainUnavailable,
   RangeTooLarge,
@@ -8,52 +8,51 @@ import {
   type LogFilter,
   type ReceiptLogs,
 } from '../../../../shared/chain/chain-reader.ts';
+import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
 import { passes } from '../../../../shared/chain/log-filter.ts';
 import { toIso } from '../../../../shared/primitives/clock.ts';
 import { toRecords } from '../block-logs.ts';
-import { filterFor, type WatchedEvent } from '../watched-event.ts';
+import { filterFor, type WatchedEvent } from '../watches/watched-event.ts';
 import { compareRecords, mistimed, type Difference } from './compared-records.ts';
 import { BLOOMS_AT_ONCE, logsByBlooms, type HasRecords } from './logs-by-blooms.ts';
 
-/** So many blocks with unexplained differences are read by their receipts at a time. */
+/**
+ * The most blocks per comparison whose receipts are read to settle differences. With more, a smaller range is compared.
+ */
 const EXPLAINED_MAX = 20;
 
-interface Blocks {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Stored records by the id of their watch. */
+/** Stored records (decoded logs) by the id of their watch. */
 export type Stored = ReadonlyMap<string, readonly ObservedRecord[]>;
 
 export interface Compared {
   missing: readonly ObservedRecord[];
-  /** Stored records that are not on the chain. */
+  /** Stored records to revert: their logs are not on the chain, or differ from what is stored. */
   wrong: readonly ObservedRecord[];
-  /** How many stored records nobody gives, though nothing proves that they are not on the chain. */
+  /** Number of stored records that the endpoints omit or return differently, though nothing proves them wrong. */
   unproven: number;
-  /** How many records were read or are stored, whichever is more. */
+  /** Number of records that were read, or number of stored records, whichever is larger. */
   events: number;
-  /** How many calls this took, about. */
+  /** Approximate number of RPC calls that the comparison made. */
   calls: number;
-  /** How many endpoints answered. */
+  /** How many RPC endpoints answered the request for logs: one or two. */
   endpoints: number;
 }
 
 /**
- * Reads final blocks once more and compares them with what is stored. What an endpoint gives is missing if its block is on the
- * chain. What is stored is wrong if its block is not, or if the receipts of its block do not have it: that no endpoint gives it is
- * no proof, since it may be withheld now.
+ * Reads the logs of final blocks a second time, and compares them with the stored records. A log that is not stored as
+ * a record is missing if any endpoint returns it and its block is on the chain. A stored record is wrong if its block
+ * is not on the chain, or if the block's receipts do not contain its log. An endpoint that does not return a log proves
+ * nothing: endpoints may withhold logs.
  * @throws ChainUnavailable, RangeTooLarge
  */
 export const compareRange = async (
   reader: ChainReader,
   watches: readonly WatchedEvent[],
-  { from, to }: Blocks,
+  { from, to }: BlockRange,
   storedOf: () => Promise<Stored>,
 ): Promise<Compared> => {
   const filter = filterFor(watches);
-  const again = await reader.logsAgain(from, to, filter);
+  const again = await reader.crossCheckedLogs(from, to, filter);
   if (again.endpoints === 1 && reader.usesBlooms && to - from >= BLOOMS_AT_ONCE) {
     throw new RangeTooLarge('one provider answers, and its blooms are compared', smaller(BLOOMS_AT_ONCE));
   }
@@ -76,7 +75,8 @@ export const compareRange = async (
     throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
   }
   const missing = read.differences.flatMap((difference) => difference.missing);
-  // A single endpoint may repeat a wrong block hash that was stored from it before; two would not agree on one.
+  // If only one endpoint answered, also checks the block hashes of its logs: it may repeat a wrong hash that was stored
+  // from its first answer. Two endpoints would not agree on a wrong hash.
   const ofOne = again.endpoints === 1 ? again.logs.map(({ blockNumber }) => blockNumber) : [];
   const headers = await headersOf(reader, known, [
     ...ofOne,
@@ -100,12 +100,12 @@ export const compareRange = async (
   return { ...judge(read.differences, headers, receipts), events, calls, endpoints: again.endpoints };
 };
 
-/** So many blocks are compared next; it is not known to be the provider's limit. */
+/** Suggests comparing fewer blocks. `logsMax: Infinity` tells the caller that no provider's limit is the reason. */
 const smaller = (blocks: number) => ({ blocks, logsMax: Infinity });
 
 interface Read {
   records: readonly ObservedRecord[];
-  /** Of each watch. */
+  /** One difference for each watch, in the order of the watches. */
   differences: readonly Difference[];
 }
 
@@ -115,7 +115,7 @@ const compareLogs = (
   stored: Stored,
   from: number,
 ): Read => {
-  // Times come from the headers, and are compared with theirs.
+  // Logs may lack the time of their block. Headers later give missing records their time, and show wrong stored times.
   const records = toRecords(logs, watches, ({ blockTimestamp }) => blockTimestamp ?? 0, 'replay');
   const byWatch = Map.groupBy(records, ({ WatchId }) => WatchId);
   const differences = watches.map(({ id, startBlock }) => {
@@ -138,8 +138,8 @@ const hasRecords = (records: readonly ObservedRecord[], stored: Stored): HasReco
 };
 
 /**
- * Where all blocks behind the last one of an answer were left out, or before the first one, the answer ended there because it was cut:
- * that block has a part of its logs.
+ * Returns the blocks at the ends of an endpoint's answer that may be incomplete. If logs were withheld after the
+ * answer's last block, or before its first, the answer may have been cut within that block.
  */
 const perhapsCut = (answer: readonly ChainLog[], withheld: readonly ChainLog[]): number[] => {
   const [first = Infinity, last = -Infinity] = [answer[0]?.blockNumber, answer.at(-1)?.blockNumber];
@@ -153,7 +153,9 @@ const blocksUnexplained = ({ unread, changed }: Difference): number[] => [
   ...changed.map(({ stored }) => stored.BlockNumber),
 ];
 
-/** The blocks whose headers tell whether their stored times are right: logs do not say it, or otherwise. */
+/**
+ * Returns the blocks whose headers tell if a stored time is wrong: the log read again has no time, or a different one.
+ */
 const blocksToTime = ({ same }: Difference): number[] =>
   same.filter(({ stored, read }) => stored.BlockTime !== read.BlockTime).map(({ stored }) => stored.BlockNumber);
 
@@ -167,7 +169,10 @@ const receiptsOf = async (
   return receipts;
 };
 
-/** The logs, but for those of blocks that have been explained: these are as the receipts say, where there are receipts. */
+/**
+ * For blocks whose receipts were read, replaces the logs that endpoints returned by those of the receipts. Keeps a log
+ * whose transaction has no receipt.
+ */
 const explainedBy = (
   receipts: ReadonlyMap<number, ReceiptLogs>,
   headers: Headers,
@@ -182,7 +187,10 @@ const explainedBy = (
   return [...logs.filter(isLeft), ...fromReceipts.flat()].sort(inChainOrder);
 };
 
-/** @param receipts of the blocks with differences that need them, by number */
+/**
+ * Decides which records are missing, wrong or unproven.
+ * @param receipts of the blocks with differences that need them, by block number
+ */
 const judge = (
   differences: readonly Difference[],
   headers: Headers,
@@ -217,7 +225,10 @@ const elsewhere = (block: number): ChainUnavailable =>
 
 type Headers = ReadonlyMap<number, BlockHeader>;
 
-/** @param known need not be asked for again */
+/**
+ * Returns the headers of the blocks in `numbers`, and those in `known`, by block number.
+ * @param known headers that need not be requested
+ */
 const headersOf = async (
   reader: ChainReader,
   known: readonly BlockHeader[],

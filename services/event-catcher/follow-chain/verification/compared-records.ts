@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import type { BlockHeader } from '../../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../../shared/primitives/clock.ts';
 
-/** How the records of one watch that are stored differ from those that were read again. */
+/** The differences between the stored records of one watch and its records as read from the chain a second time. */
 export interface Difference {
-  /** Read, and not stored. */
+  /** Records that the second read returned and that are not stored. */
   missing: readonly ObservedRecord[];
-  /** Stored, and not read. */
+  /** Stored records that the second read did not return. */
   unread: readonly ObservedRecord[];
-  /** Stored with other data than was read, or with another place in the block. */
+  /** Records whose stored data, or stored transaction index, differs from what the second read returned. */
   changed: readonly Pair[];
-  /** Stored as it was read, but perhaps for the time of the block. */
+  /** Records that are stored just as the second read returned them. Only the block time may differ. */
   same: readonly Pair[];
 }
 
@@ -20,7 +20,7 @@ interface Pair {
   read: ObservedRecord;
 }
 
-/** Compares records of one watch. Those of one id are of the same log. */
+/** Compares the stored records of one watch with those read again. Records with the same id are of the same log. */
 export const compareRecords = (stored: readonly ObservedRecord[], read: readonly ObservedRecord[]): Difference => {
   const readById = new Map(read.map((record) => [record.Id, record]));
   const storedIds = new Set(stored.map(({ Id }) => Id));
@@ -39,7 +39,7 @@ export const compareRecords = (stored: readonly ObservedRecord[], read: readonly
 const isSame = ({ stored, read }: Pair): boolean =>
   stored.TxIndex === read.TxIndex && isDeepStrictEqual(read.Data, stored.Data);
 
-/** Tells which of these were stored with another time than that of their blocks. */
+/** Returns the records, among the otherwise unchanged ones, whose stored time is not that of their block's header. */
 export const mistimed = (
   { same }: Pick<Difference, 'same'>,
   headers: ReadonlyMap<number, Pick<BlockHeader, 'hash' | 'timestamp'>>,

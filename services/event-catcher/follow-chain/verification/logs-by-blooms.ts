@@ -7,20 +7,21 @@ import {
   type ChainReader,
   type LogFilter,
 } from '../../../../shared/chain/chain-reader.ts';
-import { filterByBloom, filterFor, matcherFor, type WatchedEvent } from '../watched-event.ts';
+import { filterByBloom, filterFor, matcherFor, type WatchedEvent } from '../watches/watched-event.ts';
 
-/** Of so many headers blooms are compared at a time. */
+/** The most block headers whose bloom filters are compared with the logs at a time. */
 export const BLOOMS_AT_ONCE = 100;
-/** So many of their blocks are asked for at most, unless one of them has logs that were left out. */
+/** The search for withheld logs ends if it has found none after requesting this many blocks. */
 const BLOCKS_MAX = 20;
 
-/** Tells which blocks have records of a watch. */
+/** Tells whether a watch has a record, read or stored, in a block. */
 export type HasRecords = (watchId: string, block: number) => boolean;
 
 /**
- * Asks one by one for blocks whose blooms promise logs of which there are none, first those whose bloom excludes most: the bloom of
- * a full block promises everything. `eth_getBlockByNumber` of each block, then as `logsOfBlock` does.
- * @returns the logs that were left out, the headers of all blocks, and how many calls were made
+ * Finds logs that an endpoint withholds. Requests, one by one, the blocks whose blooms promise logs that were not
+ * returned. The most selective blooms come first: the bloom of a full block promises almost everything. Calls
+ * `eth_getBlockByNumber` for each block, then the methods of `logsOfBlock`.
+ * @returns the withheld logs, the headers of all blocks, and the number of calls
  */
 export const logsByBlooms = async (
   reader: ChainReader,
@@ -33,7 +34,7 @@ export const logsByBlooms = async (
   const promising: { header: BlockHeader; promised: WatchedEvent[]; bits: number }[] = [];
   for (const header of headers) {
     if (header.logsBloom === BLOOM_OF_EVERYTHING) continue;
-    // With thousands of watches this takes a while, and others have their turn.
+    // Lets other work run between two blocks: with thousands of watches, comparing a bloom takes a while.
     await setImmediate();
     const promised = filterByBloom(header, watches).filter(({ id }) => !hasRecords(id, header.number));
     if (promised.length > 0) promising.push({ header, promised, bits: bitsOfBloom(header.logsBloom) });
@@ -51,7 +52,10 @@ export const logsByBlooms = async (
   return { logs, headers, calls: numbers.length + asked };
 };
 
-/** An endpoint that leaves out logs of its index may still have their receipts. */
+/**
+ * Reads a block's logs. If no endpoint returns them, takes the logs from the block's receipts, which an endpoint that
+ * withholds logs may still return.
+ */
 const logsOfBlock = async (reader: ChainReader, header: BlockHeader, filter: LogFilter): Promise<ChainLog[]> => {
   try {
     return await reader.logsOfBlock(header, filter, { isAgain: true });

@@ -1,6 +1,6 @@
 import { BlocksRefused, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
-import { isGapOrUnwanted, type Range } from '../../domain/coverage.ts';
+import { isGapOrUnwanted, type Range } from '../../domain/backfill/coverage.ts';
 import {
   cutReplay,
   firstRead,
@@ -12,9 +12,9 @@ import {
 } from '../../domain/verification.ts';
 import { findRefusedEndAfter } from '../../edge/find-refused-end.ts';
 import { countRefusal, isRefusedLongEnough, type Refusals } from '../unread-blocks/refusals.ts';
-import { filterFor, type WatchedEvent } from '../watched-event.ts';
+import { filterFor, type WatchedEvent } from '../watches/watched-event.ts';
 
-/** What is left unread does not hold up the verification of what follows. */
+/** Lets the verification skip unread ranges that are gaps or that nobody wants, so that later blocks are verified. */
 export const skipUnreadRanges = (
   verification: Verification,
   watches: ReadonlyMap<string, WatchedEvent>,
@@ -30,21 +30,25 @@ export const skipUnreadRanges = (
   return after;
 };
 
-/** A watch, with its key if it is due by itself. */
+/** A watch, with the `key` under which it waits for its turn if that is not the watch's id. */
 export type Keyed = WatchedEvent & { key?: string };
 export const keyOf = ({ id, key = id }: Keyed): string => key;
 const replayKey = (watchId: string): string => `${watchId}/replay`;
 const skippedKey = ({ watchId, to }: Replay): string => `${watchId}/skipped/${String(to)}`;
 
-/** The keys under which replays and skipped blocks wait for their turns. */
-export const waitingKeys = ({ replays, skipped }: Verification): string[] => [
+/**
+ * Returns the keys of everything that waits for its turn to be verified: watches that are behind, replays (blocks that
+ * a client wants compared again), and skipped blocks.
+ */
+export const waitingKeys = ({ behind, replays, skipped }: Verification): string[] => [
+  ...behind.map(({ watchId }) => watchId),
   ...replays.map(({ watchId }) => replayKey(watchId)),
   ...skipped.map(skippedKey),
 ];
 
 /**
- * What is compared again: replays, and of each watch without one what was skipped, from the first block on that has been read. A replay is
- * wanted by somebody, so that it comes first.
+ * Returns the blocks to compare again: first the replays, which clients requested, then blocks that the verification
+ * skipped, from the first one that has been read by now. Leaves out skipped blocks of watches with a replay.
  */
 export const replaysAndOtherSkipped = (
   replays: readonly Replay[],
@@ -64,20 +68,44 @@ export const replaysAndOtherSkipped = (
 };
 
 /**
- * Counts how often providers refuse blocks that are to be verified. Skips blocks that are refused for good, so that the verification of
- * later blocks continues.
+ * Counts how often providers refuse blocks that are to be verified. Blocks that are refused for good are skipped, so
+ * that later blocks are verified.
  */
 export class UnverifiableBlocks {
   private readonly known = new Map<string, Refusals>();
+  private readonly mostByKey = new Map<string, number>();
 
   constructor(
     private readonly reader: Pick<ChainReader, 'logsOfRange'>,
     private readonly clock: Pick<Clock, 'elapsed'>,
   ) {}
 
+  /** Returns the most blocks that one comparison may take for a key: a watch, a replay, or skipped blocks. */
+  blocksMost(key: string): number {
+    return this.mostByKey.get(key) ?? Infinity;
+  }
+
   /**
-   * Counts a failure of blocks of watches that are behind, or of a replay, by the key of the first of them.
-   * @returns the verification that goes on behind the blocks that are refused for good; `undefined` if there are none
+   * After a refusal of `blocks` blocks, halves how many blocks the next comparison takes for each of `keys`; at least
+   * one.
+   */
+  narrow(keys: readonly string[], blocks: number): void {
+    for (const key of keys) this.mostByKey.set(key, Math.max(1, Math.floor(blocks / 2)));
+  }
+
+  widen(keys: readonly string[]): void {
+    for (const key of keys) this.mostByKey.set(key, 2 * this.blocksMost(key));
+  }
+
+  /** Forgets the maximum of every key that is not in `keys`. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.mostByKey.keys()) if (!keys.has(key)) this.mostByKey.delete(key);
+  }
+
+  /**
+   * Counts a failed comparison of a watch that is behind, of a replay or of skipped blocks. If the provider refuses
+   * block `from` for good, skips the refused blocks.
+   * @returns the verification that continues after the skipped blocks; `undefined` if no blocks are skipped
    * @throws ChainUnavailable
    */
   async skip(

@@ -1,42 +1,39 @@
-import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
-import { pause } from '../../../../shared/primitives/pause.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
 import {
   chainEventIdFrom,
   chainEventsModel,
+  recordIn,
   type ChainEventDocument,
-} from '../../../../shared/read-models/chain-events.ts';
+} from '../../../../shared/read-models/event-catcher/chain-events.ts';
 import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
-import type { WatchedEvent } from '../watched-event.ts';
+import type { WatchedEvent } from '../watches/watched-event.ts';
 
 const { record, count } = chainEventsModel.collections;
-/** How long the read model may take until it has what was stored. */
+/** How long to wait for the read model to catch up with the event store. */
 const CAUGHT_UP_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 const DOCUMENTS_AT_ONCE = 1_000;
 
-interface Blocks {
-  from: number;
-  to: number;
-}
-
-/** The read store does not answer, or its read model is behind. */
+/** Thrown if the read store does not answer, or if the read model stays behind the event store. */
 export class StoredUnavailable extends Error {
   override readonly name = 'StoredUnavailable';
 }
 
-/** The records that are stored and not reverted, from the read model. */
+/** Reads from the read model the records (decoded logs) that are stored and not reverted. */
 export class StoredRecords {
   constructor(private readonly readStore: Pick<ReadStore, 'getMany' | 'find' | 'position'>) {}
 
   /**
-   * Returns the records of watches in these blocks by the id of the watch, in chain order.
-   * @param position up to which everything was stored that changes them
+   * Returns the records of the watches in the given blocks, by watch id and in chain order.
+   * @param position the read model must contain all events up to this position; waits until it does
    * @throws StoredUnavailable
    */
-  async of(
+  async load(
     watches: readonly WatchedEvent[],
-    blocks: Blocks,
+    blocks: BlockRange,
     position: Position,
     signal: AbortSignal,
   ): Promise<Map<string, ObservedRecord[]>> {
@@ -56,40 +53,43 @@ export class StoredRecords {
     }
   }
 
-  private async read(watches: readonly WatchedEvent[], blocks: Blocks): Promise<Map<string, ObservedRecord[]>> {
-    const watchIds = new Map(watches.flatMap(({ id, recordIds }) => recordIds.map((recordId) => [recordId, id])));
+  private async read(watches: readonly WatchedEvent[], blocks: BlockRange): Promise<Map<string, ObservedRecord[]>> {
+    const watchIds = new Set(watches.map(({ id }) => id));
     const records = new Map<string, ObservedRecord[]>();
     for (const { chainId, contractAddress } of await this.withRecords(watches, blocks)) {
       for await (const document of this.documents(chainId, contractAddress, blocks)) {
-        const watchId = watchIds.get(document.WatchId);
-        if (watchId === undefined) continue;
+        const { WatchId: watchId } = document;
+        if (!watchIds.has(watchId)) continue;
         const ofWatch = records.get(watchId) ?? [];
-        ofWatch.push(toRecord(document));
+        ofWatch.push(recordIn(document));
         records.set(watchId, ofWatch);
       }
     }
     return records;
   }
 
-  /** Returns a watch of each contract that may have records in these blocks. */
-  private async withRecords(watches: readonly WatchedEvent[], { from, to }: Blocks): Promise<Iterable<WatchedEvent>> {
+  /** Returns one watch for each contract of which some watch may have records in blocks `from`…`to`. */
+  private async withRecords(
+    watches: readonly WatchedEvent[],
+    { from, to }: BlockRange,
+  ): Promise<Iterable<WatchedEvent>> {
     const counts = await this.readStore.getMany(
       count.name,
-      watches.flatMap(({ recordIds }) => recordIds),
+      watches.map(({ id }) => id),
     );
-    const mayHave = (id: string) => {
+    const mayHave = ({ id }: WatchedEvent) => {
       const stored = counts.get(id);
       if (!stored) return false;
       return count.document.parse(stored.document).segments.some(([first, last]) => first <= to && from <= last);
     };
-    const found = watches.filter(({ recordIds }) => recordIds.some(mayHave));
+    const found = watches.filter(mayHave);
     return new Map(found.map((watch) => [watch.contract, watch])).values();
   }
 
   private async *documents(
     chainId: number,
     contract: string,
-    { from, to }: Blocks,
+    { from, to }: BlockRange,
   ): AsyncGenerator<ChainEventDocument> {
     const end = chainEventIdFrom(chainId, contract, to + 1);
     let id: { gte: string; lt: string } | { gt: string; lt: string } = {
@@ -109,14 +109,3 @@ export class StoredRecords {
     }
   }
 }
-
-const toRecord = (document: ChainEventDocument): ObservedRecord => {
-  const {
-    changes: _changes,
-    observedPosition: _position,
-    reverted: _reverted,
-    segment: _segment,
-    ...stored
-  } = document;
-  return stored;
-};

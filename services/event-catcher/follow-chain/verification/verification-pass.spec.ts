@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import { anEvent } from '../../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../../shared/testing/eventually.ts';
-import { withholding, type Withholding } from '../../testing/faulty-readers.ts';
+import { except, withholding, type Withholding } from '../../testing/follower/faulty-readers.ts';
 import { approvalWatch, transferWatch } from '../../testing/example-watches.ts';
-import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower-under-test.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
 import { overriding } from '../../testing/overriding.ts';
 
-const WITHIN_MS = 10_000;
 const FINAL_DEPTH = 5;
 const elsewhere = { ...transferWatch, watchId: 'wch_elsewhere', contractAddress: otherContract };
 
@@ -21,13 +19,13 @@ describe('the verification of a chain', () => {
   });
   afterEach(() => follower.stop());
 
-  /** What is not empty is final then. */
+  /** By then every block with logs is final. */
   const mineFinal = () => {
     for (let block = 0; block < FINAL_DEPTH; block += 1) follower.chain.mine([]);
   };
   const allFrom = (block: number) =>
     follower.recordsOnChain().filter((record) => Number(record.split(' ')[1]) >= block);
-  /** Runs without verification, while a provider withholds everything, until the follower has caught up. */
+  /** Runs without verification until the follower has caught up, while a provider withholds everything. */
   const caughtUpWithout = async (has: Withholding['has']): Promise<ChainReader> => {
     follower.verifiedEveryMs = 3_600_000;
     const withheld = { left: Infinity, has };
@@ -38,14 +36,13 @@ describe('the verification of a chain', () => {
     follower.verifiedEveryMs = 1;
     return withholding(follower.chain, withheld);
   };
-  /** Counts the questions for logs of ranges that are asked again. */
-  const counted = (more: Partial<ChainReader> = {}) => {
+  /** Counts the requests for cross-checked logs. */
+  const counted = () => {
     const asked: string[] = [];
     const reader = overriding<ChainReader>(follower.chain, {
-      ...more,
-      logsAgain: (from, to, filter) => {
+      crossCheckedLogs: (from, to, filter) => {
         asked.push(`${String(from)}-${String(to)} ${filter.addresses.join()}`);
-        return (more.logsAgain ?? follower.chain.logsAgain.bind(follower.chain))(from, to, filter);
+        return follower.chain.crossCheckedLogs(from, to, filter);
       },
     });
     return { reader, asked };
@@ -117,10 +114,10 @@ describe('the verification of a chain', () => {
     follower.start();
     const hasHead = async () => (await follower.progress())?.head === follower.chain.tip.number;
     for (let block = 0; block < 5; block += 1) {
-      await eventually(hasHead, WITHIN_MS, 'the head must be followed');
+      await follower.until(hasHead, 'the head must be followed');
       mineSome(follower.chain, 1, 1_000 + block);
     }
-    await eventually(hasHead, WITHIN_MS, 'the head must be followed');
+    await follower.until(hasHead, 'the head must be followed');
     expect(await follower.verification()).toEqual(verified);
     await follower.stop();
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
@@ -211,11 +208,11 @@ describe('the verification of a chain', () => {
     await follower.verified();
     await follower.stop();
     await follower.replay(10, 30);
-    const logsAgain = () => Promise.reject(new ChainUnavailable('no provider answers'));
-    follower.start({ reader: overriding<ChainReader>(follower.chain, { logsAgain }) });
+    const crossCheckedLogs = () => Promise.reject(new ChainUnavailable('no provider answers'));
+    follower.start({ reader: overriding<ChainReader>(follower.chain, { crossCheckedLogs }) });
     const replays = async () => (await follower.verification())?.replays;
     const isHeard = async () => (await replays()) !== undefined;
-    await eventually(isHeard, WITHIN_MS, 'the replay must be known');
+    await follower.until(isHeard, 'the replay must be known');
     await follower.stop();
     expect(await replays()).toEqual([{ watchId: transferWatch.watchId, next: 10, to: 30 }]);
     const { reader, asked } = counted();
@@ -244,19 +241,14 @@ describe('the verification of a chain', () => {
   it('verifies the others where one cannot be read', async () => {
     await follower.register(elsewhere);
     await follower.register(approvalWatch);
-    const { reader } = counted({
-      logsAgain: (from, to, filter) =>
-        filter.addresses.includes(otherContract)
-          ? Promise.reject(new ChainUnavailable('the provider hangs at one contract'))
-          : follower.chain.logsAgain(from, to, filter),
-    });
+    const reader = except(follower.chain, () => [otherContract], undefined, ['crossCheckedLogs']);
     follower.start({ reader });
     const behind = async () => (await follower.verification())?.behind ?? [];
     const isAlone = async () => {
       const ids = (await behind()).flatMap(({ watchIds }) => watchIds);
       return ids.length === 1 && ids[0] === elsewhere.watchId;
     };
-    await eventually(isAlone, WITHIN_MS, 'only the one that cannot be read may be behind');
+    await follower.until(isAlone, 'only the one that cannot be read may be behind');
     expect((await follower.verification())?.verified).toBe(follower.chain.tip.number - FINAL_DEPTH);
   });
 

@@ -1,9 +1,10 @@
 import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
-import { pause } from '../../../../shared/primitives/pause.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
 import type { ChainProgress } from '../../domain/chain-progress.ts';
-import { ChunkSize } from '../../domain/chunk-size.ts';
-import { allRanges, type Range } from '../../domain/coverage.ts';
+import { ChunkSize } from '../../domain/backfill/chunk-size.ts';
+import { allRanges } from '../../domain/backfill/coverage.ts';
+import { FairQueue, firstOf } from '../fair-queue.ts';
 import {
   addReplays,
   leaveBehind,
@@ -18,10 +19,10 @@ import {
   type Verification,
 } from '../../domain/verification.ts';
 import type { FollowerDependencies } from '../followed-chain.ts';
-import { isToRead } from '../ranges-to-read.ts';
-import { withRemedy } from '../remedy.ts';
-import type { Resumed } from '../resume.ts';
-import type { WatchedEvent } from '../watched-event.ts';
+import { isToRead } from '../backfill/ranges-to-read.ts';
+import { isAnswering, withRemedy } from '../unread-blocks/refusals.ts';
+import type { Resumed } from '../window/resume.ts';
+import type { WatchedEvent } from '../watches/watched-event.ts';
 import { StoredUnavailable } from './stored-records.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
@@ -33,33 +34,35 @@ import {
   waitingKeys,
   type Keyed,
 } from './skipped-blocks.ts';
-import { VerificationQueue } from './verification-queue.ts';
 
-/** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
+/** `ChainVerified` lists the watches whose verification lags: this many take about 400 KB. Further watches wait. */
 const BEHIND_MAX = 10_000;
-/** It waits for so many times as long as it has worked, and for longer while ranges are read that nobody has read yet. */
+/** The pause after each comparison, in multiples of the time that it took. Longer while backfills have work. */
 const REST = 1;
 const REST_WHILE_BACKFILLING = 9;
 const STORE_EVERY_MS = 1_000;
 const MANY_BEHIND = 1_000;
+const RETRY = { firstMs: 1_000, maxMs: 300_000 };
+/** A watch is reported as unverified after more failures in a row than this. */
+const FAILURES_OF_MOMENTS = 2;
 
 interface Dependencies extends Resumed, Pick<FollowerDependencies, 'storedRecords'> {
   clock: Pick<Clock, 'elapsed'>;
 }
 
-/** The next blocks of a watch that is behind, or of a replay. */
+/** Blocks to verify next: of a watch that lags, of a replay (a repeat that a client requested), or skipped before. */
 interface Due extends WatchedEvent, Replay {
   key: string;
   isReplay: boolean;
 }
 
 const ALL = 'all';
-/** Of those that are not behind, which have turns together. */
+/** Returns the keys whose turn this comparison is: one per watch, and `ALL` if the blocks are newly final. */
 const keysOf = ({ watches, left }: ToVerify<Keyed>): string[] => [...(left ? [ALL] : []), ...watches.map(keyOf)];
 
 /**
- * Reads final blocks once more, behind the backfills and the head, and corrects what is stored of them. It has one range at a
- * time, and rests as long as it works.
+ * Reads final blocks a second time, after the backfills and the head have read them, and corrects the stored records
+ * (decision 0039). Compares one range of blocks at a time, then rests at least as long as it worked.
  */
 export class VerificationPass {
   private verification: Verification;
@@ -67,27 +70,26 @@ export class VerificationPass {
   private storedAtMs = -Infinity;
   private comparedAllAtMs = -Infinity;
   private readonly size = new ChunkSize();
-  /** Ids of the watches up to `watchesUpTo`. */
+  /** Ids of the watches that the verification knows: all that were registered up to its `watchesUpTo` position. */
   private readonly added = new Set<string>();
-  private readonly queue: VerificationQueue;
+  private readonly queue: FairQueue;
   private readonly refused: UnverifiableBlocks;
-  /** How many answered when logs were asked for again last. */
+  /** How many RPC endpoints answered in the last comparison. */
   private endpoints = 1;
 
   constructor(private readonly dependencies: Dependencies) {
     const { clock, chain } = dependencies;
-    this.queue = new VerificationQueue(clock, chain.verification.everyMs);
+    this.queue = new FairQueue(clock, { ...RETRY, firstMs: Math.min(RETRY.firstMs, chain.verification.everyMs) });
     this.refused = new UnverifiableBlocks(chain.reader, clock);
     this.verification = dependencies.verifications.stored;
     this.stored = this.verification;
   }
 
-  /** Returns when the signal has aborted. @throws if something fails but the chain, or the read store */
+  /** Verifies blocks until the signal aborts. Retries if providers or the read store fail. @throws any other error */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, chain } = this.dependencies;
     const { everyMs, callMs } = chain.verification;
-    const known = chain.watches.between(0, this.verification.watchesUpTo);
-    for (const { watchId } of known) this.added.add(watchId);
+    for (const { data } of chain.watches.between(0, this.verification.watchesUpTo)) this.added.add(data.watchId);
     let restMs = everyMs;
     for (;;) {
       await pause(Math.ceil(restMs), signal);
@@ -107,29 +109,30 @@ export class VerificationPass {
     return isBackfilling ? REST_WHILE_BACKFILLING : REST;
   }
 
-  /** Compares one range. @returns how many calls it took; `undefined` if there is nothing to compare now */
+  /** Compares one range with the stored records. @returns the number of RPC calls; `undefined` if nothing is due */
   private async step(signal: AbortSignal): Promise<number | undefined> {
     const { progress } = this.dependencies.writer;
-    // After a crash the progress may be older. Watches are added to it again, as they were.
+    // After a crash the progress may be older than the verification: waits until it has the same watches again.
     if (progress.watchesUpTo < this.verification.watchesUpTo) return undefined;
     this.takeRegistered(progress);
     const next = this.next(progress);
     if (!next) return undefined;
-    const { watches } = next;
-    if (watches.length === 0) {
+    if (next.watches.length === 0) {
       this.verification = verify(this.verification, next);
       return 0;
     }
-    this.queue.begin(keysOf(next));
+    const keys = keysOf(next);
+    this.queue.begin(keys);
     try {
       const calls = await this.compare(next, signal);
       this.verification = verify(this.verification, next);
-      this.queue.succeeded(keysOf(next));
-      const { behind, skipped } = this.verification;
-      const unverified = new Set(skipped.map(({ watchId }) => watchId));
-      for (const { id } of watches) if (!unverified.has(id)) this.dependencies.chain.meter.unverified.delete(id);
-      const waiting = [...behind.map(({ watchId }) => watchId), ...waitingKeys(this.verification)];
-      this.queue.keep(new Set([ALL, ...waiting]));
+      this.queue.succeeded(keys);
+      this.refused.widen(keys);
+      const unverified = new Set(this.verification.skipped.map(({ watchId }) => watchId));
+      for (const { id } of next.watches) if (!unverified.has(id)) this.dependencies.chain.meter.unverified.delete(id);
+      const waiting = new Set([ALL, ...waitingKeys(this.verification)]);
+      this.queue.keep(waiting);
+      this.refused.keep(waiting);
       return calls;
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -137,7 +140,7 @@ export class VerificationPass {
         this.endpoints = 1;
         this.size.refused(next.to - next.from + 1, error.suggested);
       } else if (error instanceof BlocksRefused && next.from < next.to) {
-        this.queue.refused(keysOf(next), next.to - next.from + 1);
+        this.refused.narrow(keys, next.to - next.from + 1);
       } else if (
         error instanceof ChainUnavailable ||
         error instanceof RangeTooLarge ||
@@ -150,7 +153,7 @@ export class VerificationPass {
     }
   }
 
-  /** New watches, and those that begin earlier, are to be verified from their start blocks. */
+  /** Notes that new watches, watches that now begin earlier, and requested replays are to be verified. */
   private takeRegistered({ watchesUpTo }: ChainProgress): void {
     const { watches } = this.dependencies.chain;
     const changes = watches.between(this.verification.watchesUpTo, watchesUpTo);
@@ -160,30 +163,30 @@ export class VerificationPass {
     const replays: Replay[] = [];
     let upTo = watchesUpTo;
     for (const [at, change] of changes.entries()) {
-      const { watchId: id } = change;
       if (begun.length >= room) {
         upTo = changes[at - 1]?.position ?? this.verification.watchesUpTo;
         break;
       }
-      if (change.kind === 'replay') replays.push({ watchId: id, next: change.fromBlock, to: change.toBlock });
-      if (change.kind === 'moved' && change.isEarlier) begun.push({ id, startBlock: change.startBlock });
-      if (change.kind === 'registered' && !this.added.has(id)) begun.push(change.watch);
+      const { type, data } = change;
+      const { watchId: id } = data;
+      if (type === 'WatchReplayRequested') replays.push({ watchId: id, next: data.fromBlock, to: data.toBlock });
+      const isNew = type === 'ContractRegistered' && !this.added.has(id);
+      if (type === 'WatchExtended' || isNew) begun.push({ id, startBlock: data.startBlock });
       this.added.add(id);
     }
     if (upTo <= this.verification.watchesUpTo) return;
     this.verification = addReplays(verifyFrom(this.verification, begun, upTo), replays);
   }
 
-  /** What is to be compared next, of what became final, of those that are behind, and of replays. */
+  /** Returns the blocks to compare next: newly final, of a lagging watch, of a replay, or skipped; else `undefined`. */
   private next(progress: ChainProgress): ToVerify<WatchedEvent> | undefined {
     const { chain } = this.dependencies;
     const comparesBlooms = this.endpoints === 1 && chain.reader.usesBlooms;
     const blocks = comparesBlooms ? Math.min(BLOOMS_AT_ONCE, this.size.blocks) : this.size.blocks;
     const watches = chain.watches.at(progress);
     const ranges = Map.groupBy(allRanges(progress), ({ watchId }) => watchId);
-    const none: Range[] = [];
     const reach = ({ id }: { id: string }, from: number) =>
-      chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? none, { from, final: this.final });
+      chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? [], { from, final: this.final });
     this.verification = skipUnreadRanges(this.verification, watches, ranges);
     const { behind, replays, skipped, verified } = this.verification;
     const due = [
@@ -191,20 +194,22 @@ export class VerificationPass {
       ...replaysAndOtherSkipped(replays, skipped, ranges).map((one) => ({ ...one, isReplay: true })),
     ].flatMap((one): Due[] => {
       const watch = watches.get(one.watchId);
-      const isDue = watch && one.next <= one.to && this.queue.isDue(one.key) && reach(watch, one.next) >= one.next;
+      const isDue =
+        watch && one.next <= one.to && this.queue.waitMs(one.key) <= 0 && reach(watch, one.next) >= one.next;
       return isDue ? [{ ...watch, ...one }] : [];
     });
-    const blocksOf = (key: string) => Math.min(blocks, this.queue.blocksMost(key));
+    const blocksOf = (key: string) => Math.min(blocks, this.refused.blocksMost(key));
     const all = this.nextOfAll(watches, { final: this.final, blocks: blocksOf(ALL), reach });
-    const lead = this.queue.first([...(all ? [{ key: ALL, next: all.from }] : []), ...due]);
+    const ready = [...(all ? [{ key: ALL, next: all.from }] : []), ...due];
+    const lead = firstOf(ready, (one, other) => this.queue.compare(one.key, other.key) || one.next - other.next);
     if (!lead || !('isReplay' in lead)) return all;
     const bounds = { blocks: blocksOf(lead.key), reach };
     if (lead.isReplay) return nextOfReplay(lead, bounds);
-    const others = due.filter((one) => one !== lead && !one.isReplay && this.queue.isPartOf(one.key, lead.key));
+    const others = due.filter((one) => one !== lead && !one.isReplay && this.queue.isSamePart(one.key, lead.key));
     return nextOfBehind(this.verification, lead, others, bounds);
   }
 
-  /** What became final since all were verified, now and then. */
+  /** Returns newly final blocks to compare; `undefined` if there are none, which is checked again after `everyMs`. */
   private nextOfAll(
     watches: ReadonlyMap<string, WatchedEvent>,
     bounds: Parameters<typeof nextOfAll>[2],
@@ -218,13 +223,13 @@ export class VerificationPass {
     return next;
   }
 
-  /** Compares a range with what is stored, and corrects that. @returns how many calls it took */
+  /** Compares blocks with the stored records, and corrects the records. @returns the approximate number of RPC calls */
   private async compare({ from, to, watches }: ToVerify<WatchedEvent>, signal: AbortSignal): Promise<number> {
     const { chain, records, writer, storedRecords } = this.dependencies;
     const storedOf = () => {
-      // Final blocks that were read are changed by nobody else.
+      // The position that the read model must have reached: later events are about blocks that are not compared here.
       const position = records.newestOf(watches.map(({ contract }) => contract));
-      return storedRecords.of(watches, { from, to }, position, signal);
+      return storedRecords.load(watches, { from, to }, position, signal);
     };
     const compared = await compareRange(chain.reader, watches, { from, to }, storedOf);
     const { missing, wrong, events, calls, endpoints } = compared;
@@ -246,28 +251,23 @@ export class VerificationPass {
     if (unproven > 0) logger.warn(found, 'the providers do not have all that is stored, and nothing proves it wrong');
   }
 
-  /** They are compared later: in two parts, unless no provider answers at all. */
+  /** Schedules the watches of a failed comparison for a retry, in two halves if providers and read store answer. */
   private async failed({ from, to, watches, left }: ToVerify<Keyed>, error: Error): Promise<void> {
     const { chain } = this.dependencies;
     chain.logger.warn({ chainId: chain.chainId, from, to, err: error }, 'blocks could not be verified');
     const isTheirFault =
-      !(error instanceof StoredUnavailable) &&
-      watches.length > 1 &&
-      (await chain.reader.head().then(
-        () => true,
-        () => false,
-      ));
+      !(error instanceof StoredUnavailable) && watches.length > 1 && (await isAnswering(chain.reader));
     if (left && this.verification.behind.length + watches.length <= BEHIND_MAX) {
       this.verification = leaveBehind(this.verification, watches);
     }
     this.queue.failed(watches.map(keyOf), isTheirFault);
     for (const watch of watches) {
-      if (!this.queue.standsStill(keyOf(watch))) continue;
+      if (this.queue.failures(keyOf(watch)) <= FAILURES_OF_MOMENTS) continue;
       chain.meter.unverified.set(watch.id, `its blocks from ${String(from)} on cannot be verified: ${textOf(error)}`);
     }
   }
 
-  /** Blocks that nobody gives any more do not hold up the verification of what follows. */
+  /** Skips blocks that all providers refuse for good, so that later blocks are verified. */
   private async goOnBehind(next: ToVerify<WatchedEvent>, error: Error): Promise<void> {
     try {
       const skipped = await this.refused.skip(this.verification, next, error);

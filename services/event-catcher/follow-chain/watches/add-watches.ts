@@ -1,25 +1,25 @@
-import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
 import {
   addWatch,
   extendWatch,
-  setAside,
+  defer,
   setWatchesUpTo,
   stopWatch,
   type ChainProgress,
   type Transition,
-} from '../domain/chain-progress.ts';
-import { splitAtStart } from '../domain/left-ranges.ts';
-import type { FollowedChain } from './followed-chain.ts';
-import { isIdle } from './ranges-to-read.ts';
-import type { SyncSteps } from './store-changes/chain-writer.ts';
-import { changed, type WatchChange } from './watches.ts';
+} from '../../domain/chain-progress.ts';
+import { splitAtStart } from '../../domain/backfill/left-ranges.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import { isIdle } from '../backfill/ranges-to-read.ts';
+import type { SyncSteps } from '../stored-changes/chain-writer.ts';
+import type { WatchChange } from './watches.ts';
 
 const CHANGES_AT_ONCE = 1_000;
 
 /**
- * Takes what happened to watches into account, in order. What has no place among the ranges that are read is set aside, so that
- * nothing has to wait here.
- * @param upTo position up to which nothing else happened
+ * Adds registered watches to the progress of a chain, and applies later changes to these watches, in order. Unread
+ * ranges for which there is no slot are deferred, so that no change has to wait.
+ * @param upTo event-store position up to which there are no other changes
  */
 export function* addWatches(
   progress: ChainProgress,
@@ -45,20 +45,22 @@ const after = (progress: ChainProgress, change: WatchChange, chain: FollowedChai
   transitionFor(progress, change, chain)(progress);
 
 const transitionFor = (progress: ChainProgress, change: WatchChange, { watches }: FollowedChain): Transition => {
-  const { position } = change;
-  const watch = watches.at(progress).get(change.watchId);
-  const after = changed(watch, change);
+  const { position, watch: after } = change;
   if (!after) return setWatchesUpTo(position);
+  const watch = watches.at(progress).get(after.id);
   if (!watch) return addWatch(after, position);
   if (after.isStopped && !watch.isStopped) return stopWatch(watch, position);
-  if (change.kind !== 'moved') return setWatchesUpTo(position);
-  const { startBlock } = change;
-  return (startBlock < watch.startBlock ? extendWatch : splitAtStart)(watch, startBlock, position);
+  const { wantedFrom } = after;
+  if (wantedFrom === watch.wantedFrom) return setWatchesUpTo(position);
+  return (wantedFrom < watch.startBlock ? extendWatch : splitAtStart)(watch, wantedFrom, position);
 };
 
-/** Sets aside what is not read of the watches that changed, and, of the newest first, what is too much. */
+/**
+ * Defers the ranges of changed watches, newest first, until at most `rangesMax` ranges are left. Also defers the ranges
+ * of every changed watch that has nothing to read now.
+ */
 const placed = (progress: ChainProgress, changes: readonly WatchChange[], chain: FollowedChain): ChainProgress => {
-  const ids = new Set(changes.map(({ watchId }) => watchId));
+  const ids = new Set(changes.map(({ data }) => data.watchId));
   const theirs = Map.groupBy(
     progress.backfills.filter(({ watchId }) => ids.has(watchId)),
     ({ watchId }) => watchId,
@@ -71,5 +73,5 @@ const placed = (progress: ChainProgress, changes: readonly WatchChange[], chain:
       if (isAway) over -= ranges.length;
       return isAway;
     });
-  return away.length > 0 ? setAside(away.map(([id]) => id))(progress) : progress;
+  return away.length > 0 ? defer(away.map(([id]) => id))(progress) : progress;
 };

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { approvalWatch, transferWatch } from '../testing/example-watches.ts';
-import { contract, FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
-import { overriding } from '../testing/overriding.ts';
+import { RangeTooLarge, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { approvalWatch, transferWatch } from '../../testing/example-watches.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
+import { overriding } from '../../testing/overriding.ts';
 
 const elsewhere = { watchId: 'wch_elsewhere', contractAddress: otherContract };
 const both = [contract, otherContract];
@@ -27,16 +26,14 @@ describe('a watch that is stopped', () => {
       mine(20);
       await follower.register();
       await follower.register(elsewhere);
-      follower.start();
-      await follower.expectChain();
+      await follower.follow();
       await follower.stopWatch(transferWatch.watchId, how);
       await follower.caughtUp();
       const stoppedAt = follower.chain.tip.number;
       mine(20);
       await follower.caughtUp();
-      await eventually(
+      await follower.until(
         async () => (await follower.observed(otherContract)).length === follower.recordsOnChain(otherContract).length,
-        15_000,
         'the other one must go on',
       );
       expect(Math.max(...(await blocks()))).toBeLessThanOrEqual(stoppedAt);
@@ -61,7 +58,7 @@ describe('a watch that is stopped', () => {
     });
     await follower.register();
     follower.start({ reader });
-    await eventually(() => asked.length > 0, 15_000, 'its backfill must begin');
+    await follower.until(() => asked.length > 0, 'its backfill must begin');
     await follower.stopWatch();
     resolve(undefined);
     await follower.caughtUp();
@@ -93,8 +90,7 @@ describe('a watch that is stopped', () => {
   it('has the blocks that replace those that it has read', async () => {
     mine(20);
     await follower.register();
-    follower.start();
-    await follower.expectChain();
+    await follower.follow();
     await follower.stopWatch();
     await follower.caughtUp();
     follower.chain.rollBack(4);

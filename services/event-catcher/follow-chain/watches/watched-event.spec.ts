@@ -1,29 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { chainEvents } from '../../../schemas/events/chain-events.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { bloomOf } from '../../../shared/chain/bloom.ts';
-import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
-import { checkLogs } from '../../../shared/chain/checked-answers.ts';
-import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
-import { watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
-import { toRecords } from './block-logs.ts';
-import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, watchedEvent } from './watched-event.ts';
+import { chainEvents } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { bloomOf } from '../../../../shared/chain/bloom.ts';
+import type { ChainLog } from '../../../../shared/chain/chain-reader.ts';
+import { checkLogs } from '../../../../shared/chain/client/answers/checked-answers.ts';
+import { watched } from '../../testing/example-watches.ts';
+import { toRecords } from '../block-logs.ts';
+import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf } from './watched-event.ts';
 
 const registered = eventExamples.ContractRegistered;
 const contract = registered.contractAddress.toLowerCase();
 const otherContract = `0x${'1'.repeat(40)}`;
-const watched = (changes: Partial<typeof registered> = {}) =>
-  watchedEvent({ type: 'ContractRegistered', data: { ...registered, startBlock: 5, ...changes } });
+const watchOf = (changes: Partial<typeof registered> = {}) => watched({ ...registered, startBlock: 5, ...changes });
 
-const transfer = watched();
-const approval = watched({ watchId: 'wch_approval', eventName: 'Approval', topic0: `0x${'a'.repeat(64)}` });
-const anonymous = watched({
+const transfer = watchOf();
+const approval = watchOf({ watchId: 'wch_approval', eventName: 'Approval', topic0: `0x${'a'.repeat(64)}` });
+const anonymous = watchOf({
   watchId: 'wch_anonymous',
   topic0: null,
   fragment: { name: 'Noted', anonymous: true, inputs: [{ name: 'value', type: 'uint256', indexed: false }] },
 });
-const elsewhere = watched({ watchId: 'wch_elsewhere', contractAddress: otherContract });
+const elsewhere = watchOf({ watchId: 'wch_elsewhere', contractAddress: otherContract });
 
 const word = (value: number) => value.toString(16).padStart(64, '0');
 const log = (changes: Partial<ChainLog> = {}): ChainLog => ({
@@ -41,7 +39,7 @@ const log = (changes: Partial<ChainLog> = {}): ChainLog => ({
 
 describe('a log of a contract', () => {
   it('belongs to every watch of its contract and first topic', () => {
-    const again = watched({ watchId: 'wch_again' });
+    const again = watchOf({ watchId: 'wch_again' });
     const match = matcherFor([elsewhere, approval, transfer, again]);
     expect(match(log())).toEqual([transfer, again]);
     expect(match(log({ topics: [approval.topic0 ?? ''] }))).toEqual([approval]);
@@ -52,7 +50,7 @@ describe('a log of a contract', () => {
   });
 
   it('belongs to the watches of anonymous events with its layout, whatever its first topic is', () => {
-    const alike = watched({
+    const alike = watchOf({
       watchId: 'wch_alike',
       topic0: null,
       fragment: {
@@ -123,24 +121,7 @@ describe('a stored record', () => {
     expect(belongsTo(transfer, record)).toBe(true);
     expect(belongsTo(transfer, { ...record, BlockNumber: 5 })).toBe(true);
     expect(belongsTo(transfer, { ...record, BlockNumber: 4 })).toBe(false);
-    expect(belongsTo(watched({ watchId: 'wch_again' }), record)).toBe(false);
-  });
-
-  it.each([
-    ['a named', false],
-    ['an anonymous', true],
-  ])('belongs to the watch of its signature if it was stored without one: %s event', (_, anonymous) => {
-    const { WatchId: _watchId, ...stored } = record;
-    const { chainId, contractAddress, eventSignature } = registered;
-    const signature = parseEventSignature(eventSignature);
-    const former = watched({
-      watchId: watchIdOfSignature({ chainId, contractAddress }, signature, anonymous),
-      ...(anonymous && { topic0: null }),
-    });
-    expect(belongsTo(former, stored)).toBe(true);
-    expect(belongsTo(former, { ...stored, ContractAddress: otherContract })).toBe(false);
-    expect(belongsTo(former, { ...stored, EventSignature: 'Approval()' })).toBe(false);
-    expect(belongsTo(transfer, stored)).toBe(false);
+    expect(belongsTo(watchOf({ watchId: 'wch_again' }), record)).toBe(false);
   });
 });
 
@@ -165,7 +146,7 @@ describe('the filter for a block', () => {
   it('has no topics if an event is anonymous, and each contract once, however many there are', () => {
     expect(filterFor([transfer, anonymous])).toEqual({ addresses: [contract], topics: [] });
     const many = Array.from({ length: 2_000 }, (_, at) =>
-      watched({ contractAddress: `0x${(at % 1_500).toString(16).padStart(40, '0')}` }),
+      watchOf({ contractAddress: `0x${(at % 1_500).toString(16).padStart(40, '0')}` }),
     );
     expect(filterFor(many).addresses).toHaveLength(1_500);
   });

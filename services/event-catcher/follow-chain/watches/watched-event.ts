@@ -1,84 +1,71 @@
-import type { ObservedRecord, EventOrigin } from '../../../schemas/events/chain-events.ts';
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
-import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
-import { logIdOf } from '../../../shared/chain/log-id.ts';
-import { recordWatchIds, watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
-import { withClaim } from '../../../shared/read-models/watches.ts';
-import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
+import type { ObservedRecord, EventOrigin } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
+import { bloomBits, bloomMayContain, type BloomBits } from '../../../../shared/chain/bloom.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../../../shared/chain/chain-reader.ts';
+import { logIdOf } from '../../../../shared/chain/identifiers/log-id.ts';
+import {
+  evolveWatch,
+  isStopped,
+  type ClaimingEvent,
+  type Watch,
+} from '../../../../shared/read-models/event-catcher/watches.ts';
+import { compileDecoder, compileMatcher } from '../../domain/decoding/log-decoder.ts';
 
-/** A registered event, prepared for finding and decoding its logs. */
-export interface WatchedEvent {
-  readonly id: string;
-  /** What its stored records have as `WatchId`. */
-  readonly recordIds: readonly string[];
-  readonly chainId: number;
-  /** Lower case. */
+/** A watch, which is a registered event of a contract, prepared for finding and decoding its logs. */
+export interface WatchedEvent extends Readonly<Watch> {
+  /** The contract's address in lower case. */
   readonly contract: string;
-  readonly contractAddress: string;
-  readonly eventName: string;
-  readonly eventSignature: string;
-  readonly topic0: string | null;
   readonly decode: ReturnType<typeof compileDecoder>;
   /** Whether a log of the contract is this event. */
   readonly matches: ReturnType<typeof compileMatcher>;
   readonly bloom: readonly BloomBits[];
-  /** The first block that it ever had. */
+  /** The earliest start block that the watch ever had. */
   readonly startBlock: number;
-  /** From where on it is wanted now: what is not read of the blocks before is left unread. */
+  /** The present start block: unread blocks before this block stay unread. */
   readonly wantedFrom: number;
-  /** Who claims it, each as `claimantText` writes it, in the order of registration. */
-  readonly claims: readonly string[];
-  readonly isPaused: boolean;
-  /** Whether its backfill has no bounds. */
-  readonly isUnbounded: boolean;
-  /** The last block of its backfill; those after it are read as they come. Not known of a watch that is old. */
+  /** The head at registration, where the watch's backfill ends. Registrations stored by older versions lack it. */
   readonly headBlock: number | undefined;
-  /** Whether nothing more is read for it: it is paused, or nobody claims it. */
+  /** Whether no more blocks are read for the watch, because it is paused or no app or user claims it. */
   readonly isStopped: boolean;
 }
 
-export const watchedEvent = (event: Extract<WatchEvent, { type: 'ContractRegistered' }>): WatchedEvent => {
-  const {
-    watchId: id,
-    chainId,
-    contractAddress,
-    eventName,
-    eventSignature,
-    topic0,
-    fragment,
-    startBlock,
-    headBlock,
-  } = event.data;
-  const contract = contractAddress.toLowerCase();
+/**
+ * Returns a watch after one more event of its stream; `undefined` if the watch is not registered yet.
+ * @param time Unix milliseconds of the event
+ */
+export const evolveWatched = (
+  known: WatchedEvent | undefined,
+  event: ClaimingEvent,
+  time: number,
+): WatchedEvent | undefined => {
+  const watch = evolveWatch(known && { ...known, startBlock: known.wantedFrom }, event, time);
+  if (!watch) return undefined;
+  const headBlock = event.type === 'ContractRegistered' ? event.data.headBlock : undefined;
+  const { startBlock: wantedFrom } = watch;
   return {
-    id,
-    recordIds: recordWatchIds({ id, chainId, contractAddress, eventSignature, topic0 }),
-    chainId,
-    contract,
-    contractAddress,
-    eventName,
-    eventSignature,
-    topic0,
-    decode: compileDecoder(fragment, checksumAddress),
-    matches: compileMatcher(fragment, topic0),
-    bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
-    startBlock,
-    wantedFrom: startBlock,
-    claims: withClaim([], event),
-    isPaused: false,
-    isUnbounded: false,
-    headBlock,
-    isStopped: false,
+    ...(known ?? { ...prepare(watch), headBlock }),
+    ...watch,
+    startBlock: Math.min(known?.startBlock ?? wantedFrom, wantedFrom),
+    wantedFrom,
+    isStopped: isStopped(watch),
   };
 };
 
-/** Whether a record is the watch's, in its start block or a later one. */
-export const belongsTo = (watch: WatchedEvent, record: ObservedRecord): boolean =>
-  watch.recordIds.includes(watchIdOfRecord(record)) && record.BlockNumber >= watch.startBlock;
+const prepare = ({ contractAddress, topic0, fragment }: Watch) => {
+  const contract = contractAddress.toLowerCase();
+  return {
+    contract,
+    decode: compileDecoder(fragment, checksumAddress),
+    matches: compileMatcher(fragment, topic0),
+    bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
+  };
+};
 
-/** @param blockTime ISO 8601 */
+/** Whether a record is of this watch, and in the watch's start block or a later one. */
+export const belongsTo = (watch: WatchedEvent, record: ObservedRecord): boolean =>
+  record.WatchId === watch.id && record.BlockNumber >= watch.startBlock;
+
+/** Decodes a log into a record of the watch. @param blockTime ISO 8601 */
 export const recordOf = (
   watch: WatchedEvent,
   log: ChainLog,
@@ -109,7 +96,7 @@ export const filterFor = (watches: readonly WatchedEvent[]): LogFilter => {
   };
 };
 
-/** Returns the watches that may have logs in a block. The others certainly have none. */
+/** Returns the watches that may have logs in a block, by its bloom filter. The other watches certainly have none. */
 export const filterByBloom = (
   { logsBloom, number }: Pick<BlockHeader, 'logsBloom' | 'number'>,
   watches: readonly WatchedEvent[],
@@ -119,8 +106,8 @@ export const filterByBloom = (
   );
 
 /**
- * Finds the watches of a log: those of its contract and first topic, then those of anonymous events of the contract with
- * its layout.
+ * Returns a function that finds the watches of a log: those of the log's contract and first topic, then the contract's
+ * anonymous events whose layout fits.
  */
 export const matcherFor = (watches: readonly WatchedEvent[]): ((log: ChainLog) => readonly WatchedEvent[]) => {
   const named = Map.groupBy(watches, ({ contract, topic0 }) => `${contract}/${topic0 ?? 'anonymous'}`);

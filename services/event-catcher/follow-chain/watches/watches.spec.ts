@@ -1,18 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { transferWatch } from '../testing/example-watches.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
-import { withHead } from '../testing/faulty-readers.ts';
-import { overriding } from '../testing/overriding.ts';
+import type { EventStore, Position } from '../../../../shared/event-store/event-store.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { transferWatch } from '../../testing/example-watches.ts';
+import { FollowerUnderTest, otherContract, transfer } from '../../testing/follower/follower-under-test.ts';
+import { downWhile } from '../../testing/follower/faulty-readers.ts';
+import { overriding } from '../../testing/overriding.ts';
 import { Watches } from './watches.ts';
 
 describe('registrations', () => {
   it('are read once, however often the follower starts again', async () => {
-    const follower = new FollowerUnderTest();
-    mineSome(follower.chain, 20);
+    const follower = new FollowerUnderTest({ blocks: 20 });
     await follower.register();
     const askedAfter: Position[] = [];
     let reads = 0;
@@ -27,15 +24,13 @@ describe('registrations', () => {
       },
     });
     let isDown = false;
-    const reader = withHead(follower.chain, () =>
-      isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head(),
-    );
+    const reader = downWhile(follower.chain, () => isDown);
     const loop = follower.start({ store, reader });
     await follower.expectChain();
     const registeredUpTo = (await follower.progress())?.watchesUpTo ?? 0;
     isDown = true;
     const askedBefore = askedAfter.length;
-    await eventually(() => loop.lastError === 'down' && follower.starts > 2, 5_000, 'it must start again');
+    await follower.until(() => loop.lastError === 'down' && follower.starts > 2, 'it must start again');
     await follower.extend(0);
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     isDown = false;
@@ -47,7 +42,7 @@ describe('registrations', () => {
   });
 
   it('are applied again after a follower failed to store the progress that contained them', async () => {
-    const follower = new FollowerUnderTest();
+    await using follower = new FollowerUnderTest();
     for (let block = 1; block <= 30; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 20 });
     const store = overriding<EventStore>(follower.store, {
@@ -58,8 +53,7 @@ describe('registrations', () => {
           : follower.store.append(stream, revision, events);
       },
     });
-    follower.start({ store });
-    await follower.expectChain();
+    await follower.follow({ store });
     await follower.extend(5);
     await follower.expectChain();
     await follower.stop();
@@ -75,7 +69,7 @@ describe('registrations', () => {
 
 describe('the watches of a chain', () => {
   const { signal } = new AbortController();
-  /** Two watches, of which the first was extended, and registered by another app, too; and a watch on another chain. */
+  /** Two watches, the first of which was extended and registered by another app, too; and a watch on another chain. */
   const registered = async () => {
     const follower = new FollowerUnderTest();
     await follower.register({ startBlock: 20 });
@@ -110,10 +104,10 @@ describe('the watches of a chain', () => {
     const { watches } = await registered();
     const joining = { watchId: 'wch_other', from: 7, next: 8, to: 9, joins: true };
     const window = [{ number: 9, hash: '9', parentHash: '8', timestamp: 0, since: 0 }] as const;
-    const progress = { window, anchors: [], backfills: [joining], aside: new Map(), watchesUpTo: 3, position: 0 };
+    const progress = { window, anchors: [], backfills: [joining], deferred: new Map(), watchesUpTo: 3, position: 0 };
     expect(watches.live(progress).map(({ id }) => id)).toEqual([transferWatch.watchId]);
-    expect(watches.of(progress, 'wch_other').startBlock).toBe(7);
-    expect(() => watches.of(progress, 'wch_elsewhere')).toThrow('wch_elsewhere, which is not registered');
+    expect(watches.get(progress, 'wch_other').startBlock).toBe(7);
+    expect(() => watches.get(progress, 'wch_elsewhere')).toThrow('wch_elsewhere, which is not registered');
   });
 
   it('report the changes after a position: first those already read, then new ones', async () => {
@@ -121,12 +115,15 @@ describe('the watches of a chain', () => {
     const changes = watches.changesAfter(2, signal);
     const missed = await changes.next();
     expect(missed.value).toMatchObject({
-      changes: [{ kind: 'moved', isEarlier: true }, { kind: 'registered' }],
+      changes: [{ type: 'WatchExtended' }, { type: 'ContractRegistered' }],
       upTo: 5,
     });
     await follower.register({ watchId: 'wch_third', contractAddress: otherContract });
     const added = await changes.next();
-    expect(added.value).toMatchObject({ changes: [{ kind: 'registered', watch: { id: 'wch_third' } }], upTo: 6 });
+    expect(added.value).toMatchObject({
+      changes: [{ type: 'ContractRegistered', watch: { id: 'wch_third' } }],
+      upTo: 6,
+    });
     expect((await watches.changesAfter(5, signal).next()).value).toMatchObject({ changes: [{ position: 6 }], upTo: 6 });
     await changes.return(undefined);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { overriding } from '../testing/overriding.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { overriding } from '../../testing/overriding.ts';
 import { Finality } from './finality.ts';
 
 const clock = { ms: 0, elapsed: () => clock.ms };

@@ -1,27 +1,32 @@
-import type { BlockHeader, ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { FINAL_DEPTH_MAX, type FinalBlock } from '../domain/window.ts';
+import type { BlockHeader, ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import type { ChainSettings } from '../../../../shared/config/chain-settings.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { FINAL_DEPTH_MAX } from '../../domain/window/window.ts';
+import type { FinalBlock } from '../../../../shared/chain/window.ts';
 
-/** The finalized block is asked for once in so many blocks, if the logs of one of them did not have to be: no block costs more than two calls. */
+/**
+ * How often, in blocks, the finalized block is requested if at least one of these blocks needed no request of its logs.
+ * The saved request pays for the additional one, so that a block costs at most two calls on average.
+ */
 const ASKED_EVERY_BLOCKS = 16;
-/** Where each block has logs it is asked for, too. */
+/** How often, in blocks, the finalized block is requested if the logs of every block had to be requested. */
 const ASKED_AT_LATEST = 64;
 
 /**
- * Who had finalized blocks has them again, but for this long they may be missing: a node that has just started does not know one
- * yet. Who has none for longer has none any more.
+ * How long a chain that had finalized blocks may report none: a node that has just started does not know its finalized
+ * block yet. After this time, finality goes by depth below the head.
  */
 const MISSED_MS = 3_600_000;
 
-/** No window begins earlier than it did. */
+/** Block 0 as the final block makes no further block final, because finality never moves back. */
 const NOTHING_NEW: FinalBlock = { number: 0 };
 
 type Settings = Pick<ChainSettings, 'finality' | 'confirmations'> & { isDevelopment: boolean };
 
 /**
- * Which block of a chain is the newest final one: its `finalized` or `safe` block, or, where it has none, the block that is
- * `confirmations` deep. A chain whose settings say how deep goes by that, and so does a development chain.
+ * Determines the newest final block of a chain: the `finalized` or `safe` block that endpoints report or, if they
+ * report none, the block `confirmations` below the head. On a development chain, or if a depth is configured, always
+ * the block at that depth below the head.
  */
 export class Finality {
   private finalized: FinalBlock | undefined;
@@ -30,12 +35,12 @@ export class Finality {
   private isCallSpared = false;
   private readonly missedUntilMs: number;
   private readonly isByDepth: boolean;
-  /** By depth, or where there is no block of that name. */
+  /** How many blocks below the head a block is final, if endpoints report no `finalized` or `safe` block. */
   private readonly depth: number;
 
   /**
-   * @param stored how many blocks follow the final one in the stored window: more than `depth` means that the chain had a `finalized` or
-   * `safe` block before, which may be missing for `MISSED_MS`
+   * @param stored how many blocks after the final one were stored last time: more than `depth` means that the chain had
+   * a `finalized` or `safe` block, which may be missing for `MISSED_MS`
    */
   constructor(
     private readonly reader: Pick<ChainReader, 'head' | 'headAndFinalized'>,
@@ -49,14 +54,18 @@ export class Finality {
     this.missedUntilMs = hadFinalized ? clock.elapsed() + MISSED_MS : -Infinity;
   }
 
-  /** Reads the head, and in the same request, if that was long ago, the finalized block. @throws ChainUnavailable */
+  /**
+   * Reads the head. Also reads the finalized block if that was last read many blocks ago, or is above the head.
+   * @throws ChainUnavailable
+   */
   async head(): Promise<BlockHeader> {
     const next = this.newestHead + 1;
     if (!this.isDueAt(next)) {
       const head = await this.reader.head();
       this.newestHead = head.number;
       const isBeyond = head.number > next && head.number - this.askedAtHead >= ASKED_EVERY_BLOCKS;
-      if (!(isBeyond || this.isContradictedBy(head)) || this.isByDepth) return head;
+      const isContradicted = head.number < (this.finalized?.number ?? 0);
+      if (!(isBeyond || isContradicted) || this.isByDepth) return head;
     }
     const { head, finalized } = await this.reader.headAndFinalized();
     this.finalized = finalized;
@@ -65,14 +74,14 @@ export class Finality {
     return head;
   }
 
-  /** A block was read without asking for its logs. */
+  /** Notes that a block needed no request of its logs, because its bloom ruled out logs of all watches. */
   spareCall(): void {
     this.isCallSpared = true;
   }
 
   /**
-   * The newest final block when the head has this number. Of two blocks that contradict one another, a head and a finalized block
-   * after it, one is not of this chain, or old: then nothing new is final.
+   * Returns the newest final block when the head has the number `head`. If the finalized block is above the head, one
+   * of the two is stale or of another chain, and no further block becomes final.
    */
   at(head: number): FinalBlock {
     if ((this.finalized?.number ?? 0) > head) return NOTHING_NEW;
@@ -80,10 +89,6 @@ export class Finality {
     if (this.finalized) return this.finalized.number < deepest.number ? deepest : this.finalized;
     if (this.clock.elapsed() < this.missedUntilMs) return deepest;
     return { number: Math.max(0, head - this.depth) };
-  }
-
-  private isContradictedBy(head: BlockHeader): boolean {
-    return head.number < (this.finalized?.number ?? 0);
   }
 
   private isDueAt(head: number): boolean {

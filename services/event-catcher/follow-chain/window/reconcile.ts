@@ -1,25 +1,29 @@
-import type { ObservedRecord, WindowBlock } from '../../../schemas/events/chain-events.ts';
-import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
-import type { ChainProgress } from '../domain/chain-progress.ts';
-import { FINAL_DEPTH_MAX, linkedWindow, type Window } from '../domain/window.ts';
-import type { FollowedChain } from './followed-chain.ts';
-import type { Steps } from './store-changes/chain-writer.ts';
-import { belongsTo } from './watched-event.ts';
+import type { ObservedRecord, WindowBlock } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { ChainUnavailable, type BlockHeader } from '../../../../shared/chain/chain-reader.ts';
+import type { ChainProgress } from '../../domain/chain-progress.ts';
+import { FINAL_DEPTH_MAX } from '../../domain/window/window.ts';
+import { linkedWindow, type Window } from '../../../../shared/chain/window.ts';
+import type { FollowedChain } from '../followed-chain.ts';
+import type { Steps } from '../stored-changes/chain-writer.ts';
+import { belongsTo } from '../watches/watched-event.ts';
 
-/** The chain contradicts a block that was final, or ends before it. */
+/** Thrown if a chain no longer contains a block that was final: another block replaced it, or the chain is shorter. */
 export class DeeperThanFinality extends Error {
   override readonly name = 'DeeperThanFinality';
 }
 
 /**
- * A development chain lost final blocks. The follower starts again, so that it resets the chain before anything else
- * runs.
+ * Thrown if a development chain lost final blocks. The follower then starts again: it reverts all stored records, and
+ * reads the chain from the beginning.
  */
 export class FinalBlocksLost extends Error {
   override readonly name = 'FinalBlocksLost';
 }
 
-/** Returns the error for a chain without the window's final block. @param found the chain's block of that number */
+/**
+ * Returns the error to throw if a chain no longer contains a block that was final.
+ * @param found the block in its place; `undefined` if the chain has none
+ */
 export const finalBlockError = (
   { chainId, isDevelopment }: Pick<FollowedChain, 'chainId' | 'isDevelopment'>,
   found: BlockHeader | 'another' | undefined,
@@ -33,7 +37,10 @@ export const finalBlockError = (
   );
 };
 
-/** Reads the final block, and the blocks after it up to a head, which may be reorganised. */
+/**
+ * Reads the headers from the newest final block up to `head`, each linked to the one before by its parent hash.
+ * @throws ChainUnavailable if the chain changed meanwhile
+ */
 export const windowUpTo = async (
   { reader, finality }: Pick<FollowedChain, 'reader' | 'finality'>,
   head: BlockHeader,
@@ -49,8 +56,9 @@ export const windowUpTo = async (
 };
 
 /**
- * Reverts the unconfirmed records whose blocks left the chain. After that, every record that is not final is in a block of
- * the chain or of the window.
+ * Reverts unconfirmed records, which an earlier follower stored after its last checkpoint, if their blocks are not
+ * final and have left the chain. Records in blocks of the window stay: they are reverted when the window drops the
+ * block.
  */
 export async function* revertOrphans(
   progress: ChainProgress,
@@ -69,9 +77,9 @@ export async function* revertOrphans(
 }
 
 /**
- * The unconfirmed records of live watches in blocks of the window, in chain order. They are to be observed again if they
- * were reverted, because those blocks are not read a second time.
- * @param stays tells which blocks of the window remain on the chain
+ * Returns the unconfirmed records in blocks of the window, in chain order: an earlier follower stored or reverted them
+ * after its last checkpoint. The caller stores the reverted ones again, because their blocks are not read again.
+ * @param stays tells which blocks of the window are still on the chain
  */
 export const unconfirmedInWindow = (
   progress: ChainProgress,

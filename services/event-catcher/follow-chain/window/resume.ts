@@ -1,23 +1,21 @@
-import { FinalizedContradicted, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
-import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
-import { rangesOf } from '../domain/coverage.ts';
-import { tipOf } from '../domain/window.ts';
-import { initialVerification, readUpTo } from '../domain/verification.ts';
-import { acceptedBlock, type AcceptedBlock } from './accept-chain/accepted-block.ts';
-import { lastKept, revertAfter } from './accept-chain/revert-after.ts';
-import { advanceToHead } from './advance-to-head.ts';
+import { FinalizedContradicted, type BlockHeader, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { initialProgress, resetProgress, type ChainProgress } from '../../domain/chain-progress.ts';
+import { rangesOf } from '../../domain/backfill/coverage.ts';
+import { tipOf } from '../../../../shared/chain/window.ts';
+import { initialVerification, readUpTo } from '../../domain/verification.ts';
+import { acceptedBlock, lastKept, revertAfter, type AcceptedBlock } from '../acceptance/revert-after.ts';
+import { advanceToHead } from '../head/advance-to-head.ts';
 import { Finality } from './finality.ts';
-import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
+import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from '../followed-chain.ts';
 import { finalBlockError, revertOrphans, windowUpTo } from './reconcile.ts';
-import type { ChainAppends } from './store-changes/chain-appends.ts';
-import { ChainRecords } from './store-changes/chain-records.ts';
-import { ChainWriter, type Steps } from './store-changes/chain-writer.ts';
-import { ProgressStream } from './store-changes/progress-stream.ts';
-import { VerificationStream } from './store-changes/verification-stream.ts';
-import type { StoredRecords } from './verify-chain/stored-records.ts';
-import { belongsTo } from './watched-event.ts';
+import type { ChainAppends } from '../stored-changes/chain-appends.ts';
+import { ChainRecords } from '../stored-changes/chain-records.ts';
+import { ChainWriter, type Steps } from '../stored-changes/chain-writer.ts';
+import { ProgressStream } from '../stored-changes/progress-stream.ts';
+import { VerificationStream } from '../stored-changes/verification-stream.ts';
+import type { StoredRecords } from '../verification/stored-records.ts';
+import { belongsTo } from '../watches/watched-event.ts';
 
 export interface Resumed {
   chain: FollowedChain;
@@ -26,7 +24,10 @@ export interface Resumed {
   verifications: VerificationStream;
 }
 
-/** Loads the stored progress, and advances from there to the head before anything else runs. */
+/**
+ * Loads what earlier followers stored of a chain, corrects it if the chain was reorganised, and reads up to the head
+ * before backfills begin.
+ */
 export const resume = async (
   settings: FollowSettings,
   dependencies: FollowerDependencies,
@@ -39,7 +40,8 @@ export const resume = async (
   const verifications = await VerificationStream.load({ eventStore, appends }, settings.chainId);
   await watches.load(signal);
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
-  // This includes watches that the progress does not contain: records of them may have been stored after it.
+  // Loads the contracts of all registered watches, even of those newer than the checkpoint: their records may already
+  // be stored.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
   const window = stream.stored?.window;
   const accepted = window && (await acceptedBlock(eventStore, settings.chainId, window[0]));
@@ -49,13 +51,15 @@ export const resume = async (
   const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
   const head = await finality.head().catch(async (error: unknown) => {
     if (!(error instanceof FinalizedContradicted) || !window || !(await isOnChain(reader, window[0]))) throw error;
-    // The contradicted block is newer than the stored final one, which is still on the chain: nothing stored depends on it.
+    // The stored final block is still on the chain. The chain contradicts only a newer finalized block, and nothing
+    // stored depends on that.
     reader.forgetFinalized();
     return finality.head();
   });
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
-  // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.
+  // A single commit, before any backfill runs. Between two commits a watch could begin to be read at the head, and
+  // request blocks that have left the chain.
   await writer.commit(async function* (stored) {
     const known = { accepted, verifications, records, storedRecords, signal };
     yield* advanceToHead(yield* reconcileAtStart(stored, head, chain, known), head, chain);
@@ -73,11 +77,14 @@ interface AtStart {
   records: ChainRecords;
   storedRecords: StoredRecords;
   signal: AbortSignal;
-  /** Present if the operator has accepted that the chain dropped the final block that is stored. */
+  /** The operator's acceptance that the chain dropped the stored final block; `undefined` if there is none. */
   accepted: AcceptedBlock | undefined;
 }
 
-/** Compares what earlier followers stored with the chain as it is now, and corrects it. */
+/**
+ * Compares the chain with the progress and records that earlier followers stored, and corrects both. Returns the
+ * corrected progress.
+ */
 async function* reconcileAtStart(
   progress: ChainProgress,
   head: BlockHeader,
@@ -102,17 +109,18 @@ async function* reconcileAtStart(
   return yield { removed: 'every block', transition: resetProgress(window) };
 }
 
-/** Tells which records are of final blocks that are not read as a range any more. Only a verification has stored them since. */
+/**
+ * Returns a test for an unconfirmed record, one stored after the last checkpoint: whether its block is final and was
+ * read before. Only the verification can have stored such a record.
+ */
 const isReadBefore = (
   progress: ChainProgress,
   { watches }: Pick<FollowedChain, 'watches'>,
 ): ((record: ObservedRecord) => boolean) => {
   const final = progress.window[0].number;
-  const byRecordId = new Map(
-    Array.from(watches.at(progress).values()).flatMap((watch) => watch.recordIds.map((id) => [id, watch] as const)),
-  );
+  const followed = watches.at(progress);
   return (record) => {
-    const watch = byRecordId.get(watchIdOfRecord(record));
+    const watch = followed.get(record.WatchId);
     const from = record.BlockNumber;
     const ranges = rangesOf(progress, watch?.id ?? '');
     return watch !== undefined && belongsTo(watch, record) && readUpTo(ranges, { from, final }) >= from;

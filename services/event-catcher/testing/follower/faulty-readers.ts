@@ -1,12 +1,14 @@
-import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { bloomMayPass } from '../../../shared/chain/bloom.ts';
+import type { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { bloomMayPass } from '../../../../shared/chain/bloom.ts';
 import {
   BlocksRefused,
   ChainUnavailable,
+  RangeTooLarge,
   type BlockHeader,
   type ChainReader,
-} from '../../../shared/chain/chain-reader.ts';
-import { overriding } from './overriding.ts';
+  type LogFilter,
+} from '../../../../shared/chain/chain-reader.ts';
+import { overriding } from '../overriding.ts';
 
 /** A node that no longer has the blocks that were reorganised away. */
 export const canonicalOnly = (chain: MemoryChain): ChainReader =>
@@ -92,8 +94,8 @@ export const withholding = (reader: ChainReader, withheld: Withholding): ChainRe
       withheld.left -= REFUSED_AS;
       return Promise.reject(new ChainUnavailable('logs that the bloom announces are missing'));
     },
-    logsAgain: async (from, to, filter) => {
-      const again = await reader.logsAgain(from, to, filter);
+    crossCheckedLogs: async (from, to, filter) => {
+      const again = await reader.crossCheckedLogs(from, to, filter);
       if (withheld.has === 'another') return { ...again, endpoints: 2 };
       return withholds() ? { logs: [], disputed: [], endpoints: 1 } : again;
     },
@@ -115,6 +117,35 @@ export const withoutBlocks = (
     among(from, to) ? Promise.reject(new BlocksRefused('pruned history unavailable', refusal)) : answer();
   return overriding<ChainReader>(reader, {
     logsOfRange: (from, to, filter) => given(from, to, () => reader.logsOfRange(from, to, filter)),
-    logsAgain: (from, to, filter) => given(from, to, () => reader.logsAgain(from, to, filter)),
+    crossCheckedLogs: (from, to, filter) => given(from, to, () => reader.crossCheckedLogs(from, to, filter)),
   });
 };
+
+/** A provider that treats logs of these contracts differently. */
+export const except = (
+  reader: ChainReader,
+  contracts: () => readonly string[],
+  answer: () => Promise<never> = () => Promise.reject(new ChainUnavailable('refused')),
+  methods: readonly ('logsOfRange' | 'logsOfBlock' | 'crossCheckedLogs')[] = ['logsOfRange', 'logsOfBlock'],
+): ChainReader => {
+  const isOne = ({ addresses }: LogFilter) => addresses.some((address) => contracts().includes(address));
+  const all: Pick<ChainReader, (typeof methods)[number]> = {
+    logsOfRange: (from, to, filter) => (isOne(filter) ? answer() : reader.logsOfRange(from, to, filter)),
+    logsOfBlock: (header, filter) => (isOne(filter) ? answer() : reader.logsOfBlock(header, filter)),
+    crossCheckedLogs: (from, to, filter) => (isOne(filter) ? answer() : reader.crossCheckedLogs(from, to, filter)),
+  };
+  return overriding<ChainReader>(reader, Object.fromEntries(methods.map((method) => [method, all[method]])));
+};
+
+/** A provider that takes ranges of so many blocks at most. */
+export const takingAtMost = (reader: ChainReader, blocks: number): ChainReader =>
+  overriding<ChainReader>(reader, {
+    logsOfRange: (from, to, filter) =>
+      to - from >= blocks
+        ? Promise.reject(new RangeTooLarge(`at most ${String(blocks)} blocks`, { blocks }))
+        : reader.logsOfRange(from, to, filter),
+  });
+
+/** A provider whose head cannot be asked for while it is down. */
+export const downWhile = (reader: ChainReader, isDown: () => boolean): ChainReader =>
+  withHead(reader, () => (isDown() ? Promise.reject(new ChainUnavailable('down')) : reader.head()));

@@ -1,5 +1,5 @@
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { overriding } from './overriding.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import { overriding } from '../overriding.ts';
 
 /** A store to which progress cannot be appended, as for a process that dies before it stores its progress. */
 export const withoutProgress = (store: EventStore): EventStore =>

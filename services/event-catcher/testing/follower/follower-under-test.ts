@@ -4,25 +4,25 @@ import type {
   ChainEvent,
   ChainProgressEvent,
   ChainVerificationEvent,
-} from '../../../schemas/events/chain-events.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { changesIn } from '../domain/observed-records.ts';
-import type { BoundsOfBackfill } from '../follow-chain/backfill-bounds.ts';
-import { ProgressMeter } from '../follow-chain/progress-meter.ts';
-import { projectedRecords } from './projected-records.ts';
-import { Registrations, type Registered, type RegisteredWatch } from './registrations.ts';
-import { approvalWatch, transferWatch } from './example-watches.ts';
-import { following } from './following.ts';
+} from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import type { EventStore, StoredEvent } from '../../../../shared/event-store/event-store.ts';
+import { SupervisedLoop } from '../../../../shared/loops/supervised-loop.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { changesIn } from '../../domain/observed-records.ts';
+import type { BoundsOfBackfill } from '../../follow-chain/backfill/backfill-bounds.ts';
+import { ProgressMeter } from '../../follow-chain/chains/progress-meter.ts';
+import { projectedRecords } from '../projected-records.ts';
+import { Registrations, type Registered, type RegisteredWatch } from '../registrations.ts';
+import { approvalWatch, transferWatch } from '../example-watches.ts';
+import { differenceFrom } from './difference.ts';
+import { following, followSettings } from './following.ts';
 import { dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
-const ALWAYS = { chainId: CHAIN_ID, finality: 'finalized', isLocal: false } as const;
 const CAUGHT_UP_WITHIN_MS = 20_000;
 
 export const contract = transferWatch.contractAddress.toLowerCase();
@@ -68,8 +68,12 @@ export class FollowerUnderTest {
   nothingInFlightBefore = true;
   rangesMax: number;
 
-  constructor(private readonly of: { confirmations?: number; isDevelopment?: boolean; rangesMax?: number } = {}) {
+  /** @param of `blocks` are mined at first, as by `mineSome`. */
+  constructor(
+    private readonly of: { blocks?: number; confirmations?: number; isDevelopment?: boolean; rangesMax?: number } = {},
+  ) {
     this.rangesMax = of.rangesMax ?? 1_000;
+    mineSome(this.chain, of.blocks ?? 0);
   }
 
   start({
@@ -79,8 +83,7 @@ export class FollowerUnderTest {
     const { of, rangesMax } = this;
     const { confirmations = 5, isDevelopment = false } = of;
     const verification = { everyMs: this.verifiedEveryMs, callMs: 0 };
-    const polled = { pollMs: 1, pollMsMax: 1, verification };
-    const followed = { ...ALWAYS, confirmations, ...polled, isDevelopment, rangesMax };
+    const followed = followSettings({ confirmations, isDevelopment, rangesMax, verification });
     const { meter, most } = this;
     const readStore = projectedRecords(store, () => this.isReadStoreAway);
     const follow = following(followed, { eventStore: store, reader, meter, most, readStore });
@@ -97,8 +100,23 @@ export class FollowerUnderTest {
     return loop;
   }
 
+  /** Starts, and returns when it has stored what the chain has. */
+  async follow(given?: Parameters<FollowerUnderTest['start']>[0]): Promise<void> {
+    this.start(given);
+    await this.expectChain();
+  }
+
   async stop(): Promise<void> {
     await this.loop?.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Waits until something is so. */
+  async until(isSo: () => unknown, otherwise: string): Promise<void> {
+    await eventually(isSo, CAUGHT_UP_WITHIN_MS, otherwise);
   }
 
   get registered(): ReadonlyMap<string, RegisteredWatch> {
@@ -156,7 +174,7 @@ export class FollowerUnderTest {
   async observed(of = contract): Promise<string[]> {
     const observed = new Set<string>();
     for (const { type, data } of await this.changes(of)) {
-      const name = `${String(data.WatchId)} ${String(data.BlockNumber)} ${data.Id}`;
+      const name = `${data.WatchId} ${String(data.BlockNumber)} ${data.Id}`;
       const isNew = observed.has(name) === (type === 'ChainEventReverted');
       if (!isNew) throw new Error(`${type} of ${name} is stored twice`);
       if (type === 'ChainEventObserved') observed.add(name);
@@ -183,27 +201,6 @@ export class FollowerUnderTest {
     );
   }
 
-  /**
-   * How what is stored differs from the chain: all records of each watch, and in its order those from the block on where
-   * the watch began at first. An extension backwards adds earlier blocks later, and so does a verification what was withheld.
-   */
-  private async difference(isOrdered: boolean): Promise<string | undefined> {
-    for (const address of [contract, otherContract]) {
-      const [stored, expected] = [await this.observed(address), this.recordsOnChain(address)];
-      const missing = expected.filter((record) => !stored.includes(record));
-      if (missing.length > 0) return `missing: ${missing.join()}`;
-      if (stored.length > expected.length)
-        return `not on the chain: ${stored.filter((one) => !expected.includes(one)).join()}`;
-      for (const { watchId, firstBlock } of isOrdered ? this.registered.values() : []) {
-        const isOfFirst = (record: string) =>
-          record.startsWith(`${watchId} `) && Number(record.split(' ')[1]) >= firstBlock;
-        const [ordered, inOrder] = [stored.filter(isOfFirst), expected.filter(isOfFirst)];
-        if (ordered.join() !== inOrder.join()) return `not in chain order: ${ordered.join()}`;
-      }
-    }
-    return undefined;
-  }
-
   async progress(): Promise<ChainProgressEvent['data'] | undefined> {
     const [stored] = await this.store.read(`chain-${String(CHAIN_ID)}`);
     return stored?.type === 'ChainAdvanced' ? (stored as StoredEvent & ChainProgressEvent).data : undefined;
@@ -212,15 +209,15 @@ export class FollowerUnderTest {
   /** The watches that have a range at whose end they join. */
   async joining(): Promise<string[]> {
     const progress = await this.progress();
-    const aside = await this.aside();
+    const deferred = await this.deferred();
     return [
       ...(progress?.backfills.flatMap(({ watchIds, joins }) => (joins ? watchIds : [])) ?? []),
-      ...Array.from(aside).flatMap(([id, ranges]) => (ranges.some(({ joins }) => joins) ? [id] : [])),
+      ...Array.from(deferred).flatMap(([id, ranges]) => (ranges.some(({ joins }) => joins) ? [id] : [])),
     ];
   }
 
-  /** The ranges that are set aside, by watch. */
-  async aside(): Promise<Map<string, AsideEvent['data']['ranges']>> {
+  /** The ranges that are deferred, by watch. */
+  async deferred(): Promise<Map<string, AsideEvent['data']['ranges']>> {
     const stored = (await this.store.read(`chain-${String(CHAIN_ID)}-aside`)).filter(
       (event): event is StoredEvent & AsideEvent => event.type === 'RangesSetAside',
     );
@@ -255,10 +252,10 @@ export class FollowerUnderTest {
     const progress = await this.progress();
     const isKnown = progress !== undefined && progress.watchesUpTo >= this.registrations.upTo;
     if (!isKnown || progress.window.at(-1)?.hash !== this.chain.tip.hash) return false;
-    const aside = Array.from(await this.aside(), ([id, all]) => all.map((range) => ({ watchIds: [id], ...range })));
+    const others = Array.from(await this.deferred(), ([id, all]) => all.map((range) => ({ watchIds: [id], ...range })));
     const isStopped = (id: string) => this.registered.get(id)?.stopped !== undefined;
     const isUnwanted = (id: string, to: number) => to < (this.registered.get(id)?.startBlock ?? 0);
-    return [...progress.backfills, ...aside.flat()].every(
+    return [...progress.backfills, ...others.flat()].every(
       ({ watchIds, gap, to, joins }) => gap ?? watchIds.every((id) => isStopped(id) || (!joins && isUnwanted(id, to))),
     );
   }
@@ -275,7 +272,8 @@ export class FollowerUnderTest {
   async expectChain({ isOrdered = true } = {}): Promise<void> {
     await this.caughtUp();
     let difference: string | undefined;
-    const isSame = async () => (difference = await this.difference(isOrdered)) === undefined;
+    const both = [contract, otherContract];
+    const isSame = async () => (difference = await differenceFrom(this, both, isOrdered)) === undefined;
     await eventually(isSame, CAUGHT_UP_WITHIN_MS, 'what is stored must be what the chain has').catch(
       (error: unknown) => {
         throw new Error(difference, { cause: error });

@@ -1,28 +1,35 @@
 import { pino } from 'pino';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import type { LeasedLoopOptions } from '../../../shared/loops/leased-loop.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { collections } from '../../../shared/read-models/catalogue.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { BackfillBounds, type BoundsOfBackfill } from '../follow-chain/backfill-bounds.ts';
-import { followChain } from '../follow-chain/chain-follower.ts';
-import type { AnnouncedHeads, FollowSettings } from '../follow-chain/followed-chain.ts';
-import { ProgressMeter } from '../follow-chain/progress-meter.ts';
-import { StoredRecords } from '../follow-chain/verify-chain/stored-records.ts';
-import { Watches } from '../follow-chain/watches.ts';
-import { projectedRecords } from './projected-records.ts';
+import type { ChainReader } from '../../../../shared/chain/chain-reader.ts';
+import { NewHeads } from '../../../../shared/chain/client/new-heads.websocket.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import type { LeasedLoopOptions } from '../../../../shared/loops/leased-loop.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { collections } from '../../../../shared/read-models/catalogue.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { BackfillBounds, type BoundsOfBackfill } from '../../follow-chain/backfill/backfill-bounds.ts';
+import { followChain } from '../../follow-chain/chain-follower.ts';
+import type { AnnouncedHeads, FollowSettings } from '../../follow-chain/followed-chain.ts';
+import { ProgressMeter } from '../../follow-chain/chains/progress-meter.ts';
+import { StoredRecords } from '../../follow-chain/verification/stored-records.ts';
+import { Watches } from '../../follow-chain/watches/watches.ts';
+import { projectedRecords } from '../projected-records.ts';
 
 const silent = pino({ level: 'silent' });
 const UNBOUNDED = { records: Infinity, blocks: Infinity };
+
+/** The settings of a chain that is polled without rest, and not verified, with these changes. */
+export const followSettings = (changes: Partial<FollowSettings> = {}): FollowSettings => ({
+  ...{ chainId: 2484, finality: 'finalized', confirmations: 5, isLocal: false, isDevelopment: false, rangesMax: 10 },
+  ...{ pollMs: 1, pollMsMax: 1, verification: { everyMs: 3_600_000, callMs: 0 } },
+  ...changes,
+});
 
 interface Given {
   eventStore: EventStore;
   reader: ChainReader;
   meter?: ProgressMeter;
-  /** Of each backfill. */
+  /** The bounds of each backfill. */
   most?: BoundsOfBackfill | undefined;
   readStore?: ReadStore;
   newHeads?: AnnouncedHeads;

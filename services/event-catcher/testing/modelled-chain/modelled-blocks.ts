@@ -1,52 +1,56 @@
-import type { ChainProgress, Transition } from '../domain/chain-progress.ts';
-import { linkedWindow, type Header, type Window } from '../domain/window.ts';
+import type { ChainProgress, Transition } from '../../domain/chain-progress.ts';
+import type { Header } from '../../domain/window/window.ts';
+import { ForkingChain, linkTo } from '../../../../shared/testing/chain/forking-chain.ts';
+import { linkedWindow, type Window } from '../../../../shared/chain/window.ts';
 
 export const CONFIRMATIONS = 3;
+const FIRST_BLOCKS = 6;
 
 /** The blocks of a modelled chain, which may be replaced as long as they are not final. */
 export class ModelledBlocks {
-  readonly chain: Header[] = [];
+  private readonly blocks = new ForkingChain<Header>(CONFIRMATIONS);
   private branch = 0;
-  private highest = 0;
 
   constructor() {
-    this.mine(6);
+    this.mine(FIRST_BLOCKS);
+  }
+
+  get chain(): readonly Header[] {
+    return this.blocks.canonical;
   }
 
   mine(blocks: number): void {
     for (let left = blocks; left > 0; left -= 1) {
-      const number = this.chain.length;
-      const hash = `${String(number)}/${String(this.branch)}`;
-      this.chain.push({ number, hash, parentHash: this.chain.at(-1)?.hash ?? '', timestamp: 0 });
+      const hash = `${String(this.chain.length)}/${String(this.branch)}`;
+      this.blocks.add({ ...linkTo(this.chain.at(-1), hash), timestamp: 0 });
     }
-    this.highest = Math.max(this.highest, this.chain.length - 1);
   }
 
   /** Replaces up to `depth` blocks, none of which is final. */
   reorganise(depth: number): void {
-    const kept = Math.max(this.highest - CONFIRMATIONS + 1, this.chain.length - depth);
-    const blocks = this.chain.length - kept + 1;
-    this.chain.length = kept;
-    this.branch += 1;
-    this.mine(blocks);
+    this.replaceFrom(Math.max(this.blocks.finalNumber + 1, this.chain.length - depth));
   }
 
   /** Replaces final blocks, too. @returns the first block that is replaced */
   giveUpFinal(depth: number): number {
-    const kept = Math.max(1, this.highest - CONFIRMATIONS - depth);
-    const blocks = this.chain.length - kept + 1;
-    this.chain.length = kept;
-    this.branch += 1;
-    this.mine(blocks);
-    return kept;
+    const first = Math.max(1, this.blocks.finalNumber - depth);
+    this.replaceFrom(first);
+    return first;
   }
 
   /** Replaces all of them, as when a development chain starts again. */
   replace(): void {
-    this.chain.length = 0;
     this.branch += 1;
-    this.highest = 0;
-    this.mine(6);
+    this.blocks.become([]);
+    this.blocks.startAgain();
+    this.mine(FIRST_BLOCKS);
+  }
+
+  private replaceFrom(first: number): void {
+    const blocks = this.chain.length - first;
+    this.blocks.drop(blocks);
+    this.branch += 1;
+    this.mine(blocks + 1);
   }
 
   windowAtHead(): Window<Header> {

@@ -8,20 +8,21 @@ import {
   rewind,
   replaceWindow,
   finish,
-  setAside,
+  defer,
   skipAhead,
   stopWatch,
   storedAt,
-  takeUp,
+  resumeDeferred,
   addWatch,
   extendWatch,
   setWatchesUpTo,
   type ChainProgress,
   type Transition,
-} from '../domain/chain-progress.ts';
-import { allRanges, liveWatches, type CoveredWatch, type Range } from '../domain/coverage.ts';
-import { leaveGap, splitAtStart } from '../domain/left-ranges.ts';
-import { linkedWindow, tipOf, type Header, type LinkedBlock } from '../domain/window.ts';
+} from '../../domain/chain-progress.ts';
+import { allRanges, liveWatches, type CoveredWatch, type Range } from '../../domain/backfill/coverage.ts';
+import { leaveGap, splitAtStart } from '../../domain/backfill/left-ranges.ts';
+import type { Header } from '../../domain/window/window.ts';
+import { linkedWindow, tipOf, type LinkedBlock } from '../../../../shared/chain/window.ts';
 import { applied, CONFIRMATIONS, ModelledBlocks } from './modelled-blocks.ts';
 import { ModelledRecords } from './modelled-records.ts';
 
@@ -53,7 +54,6 @@ export class ModelledChain {
     this.blocks.reorganise(depth);
   }
 
-  /** Replaces the whole chain, as when a development chain starts again. */
   replaceChain(): void {
     this.blocks.replace();
     this.change(resetProgress(this.blocks.windowAtHead()), () => this.records.revertFrom(0));
@@ -165,12 +165,12 @@ export class ModelledChain {
     return backfills[at % Math.max(1, backfills.length)];
   }
 
-  setAside(id: WatchId): void {
-    this.change(setAside([id]));
+  defer(id: WatchId): void {
+    this.change(defer([id]));
   }
 
-  takeUp(id: WatchId): void {
-    this.change(takeUp([id]));
+  resumeDeferred(id: WatchId): void {
+    this.change(resumeDeferred([id]));
   }
 
   storeProgress(): void {
@@ -185,7 +185,7 @@ export class ModelledChain {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
       this.addNext();
       this.walk();
-      for (const id of WATCHES) this.takeUp(id);
+      for (const id of WATCHES) this.resumeDeferred(id);
       for (const range of this.progress.backfills) {
         const id = range.watchId as WatchId;
         if (rounds === 0) this.cover(id, range.next + 1, 1);
@@ -234,14 +234,14 @@ export class ModelledChain {
     let claimed = 0;
     for (let number = start; number <= tipOf(window).number; number += 1) {
       if (ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to))) continue;
-      const found = this.records.of(id).get(number);
+      const found = this.records.get(id).get(number);
       const block = window[number - first];
       const hash = (block ?? this.blocks.chain[number])?.hash;
       if (!found || found.hash !== hash) return `block ${String(number)} is claimed and not stored`;
       if (block && found.position <= block.since) return `block ${String(number)} is stored before its position since`;
       claimed += 1;
     }
-    return this.records.of(id).size > claimed ? 'more is stored than is claimed' : undefined;
+    return this.records.get(id).size > claimed ? 'more is stored than is claimed' : undefined;
   }
 
   private extend({ id, startBlock, position }: CoveredWatch & { id: WatchId; position: number }): void {

@@ -13,15 +13,15 @@ export class ModelledRecords {
     this.stored = new Map(watchIds.map((id) => [id, new Map<number, Stored>()]));
   }
 
-  of(watchId: string): Map<number, Stored> {
+  get(watchId: string): Map<number, Stored> {
     const stored = this.stored.get(watchId);
     if (!stored) throw new Error(`there is no watch ${watchId}`);
     return stored;
   }
 
   store(watchId: string, block: number, record: Stored): void {
-    this.isStoredTwice ||= this.of(watchId).has(block);
-    this.of(watchId).set(block, record);
+    this.isStoredTwice ||= this.get(watchId).has(block);
+    this.get(watchId).set(block, record);
   }
 
   revert(blocks: readonly { number: number }[]): void {

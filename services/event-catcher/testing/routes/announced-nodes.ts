@@ -1,5 +1,5 @@
-import { NODES_KIND, type NodeAnnouncement } from '../../../schemas/announcements.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { NODES_KIND, type NodeAnnouncement } from '../../../../schemas/announcements.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
 import { EVENT_URL } from './catcher-fixtures.ts';
 
 export const NODE = `0x${'1'.repeat(40)}`;
@@ -9,6 +9,8 @@ const aNode: NodeAnnouncement = {
   rpcDomain: 'https://stream.test',
   connections: 3,
   isReady: true,
+  partitions: [3, 4],
+  partitioning: null,
 };
 
 /** Returns what announces a process of the stream, as it does itself each second. */

@@ -1,17 +1,17 @@
-import type { WatchedProxy } from '../../../schemas/events/watch-events.ts';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import type { WatchedProxy } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
 import {
   StateUnavailable,
   type BlockHeader,
   type ChainLog,
   type ChainReader,
-} from '../../../shared/chain/chain-reader.ts';
-import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { findEvent } from '../domain/event-abi.ts';
-import { watchIdOf } from '../domain/watch.ts';
-import type { SupportedChain } from '../edge/ports.ts';
+} from '../../../../shared/chain/chain-reader.ts';
+import { parseEventSignature } from '../../../../shared/chain/identifiers/event-signature.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { findEvent } from '../../domain/decoding/event-abi.ts';
+import { watchIdOf } from '../../domain/watches/watch.ts';
+import type { SupportedChain } from '../../edge/ports.ts';
 
 /** Where clients find the event catcher. */
 export const EVENT_URL = 'http://events.test';
@@ -47,14 +47,14 @@ export class DeployingChain implements SupportedChain {
   failure: Error | undefined;
   /** The first block whose state is kept. */
   stateFrom = 0;
-  /** Calls that were not answered are counted too. */
+  /** Number of calls, answered or not. */
   calls = 0;
   /** The ranges whose logs were asked for. */
   readonly ranges: [number, number][] = [];
   isSilent = false;
-  /** Why the logs from a block on are not given, if they are not. */
+  /** The error for logs from a block on, if there is one. */
   logsFailure: ((from: number) => Error | undefined) | undefined;
-  /** Which contract each proxy runs, in lower case; an error where that is not told. */
+  /** The implementation of each proxy, in lower case; an error if it cannot be told. */
   readonly proxies = new Map<string, WatchedProxy | Error>();
 
   constructor() {
@@ -100,7 +100,7 @@ export const idOfWatch = (
 
 const hashOf = (text: string): string => `0x${sha256(text)}`;
 
-/** A record of a transfer. Two records differ only in the members that are given. */
+/** A record of a transfer, with the given members replaced. */
 export const transferRecord = (changes: Partial<ObservedRecord> = {}): ObservedRecord => {
   const { BlockNumber = 10, LogIndex = 0, ContractAddress = TOKEN } = changes;
   const BlockHash = changes.BlockHash ?? hashOf(`block ${String(BlockNumber)}`);

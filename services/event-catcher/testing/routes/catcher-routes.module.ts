@@ -1,14 +1,13 @@
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
-import { startService } from '../../../shared/edge/start-service.ts';
-import { Loops } from '../../../shared/loops/loops.ts';
-import { anEvent, someMetadata } from '../../../shared/testing/event-builder.ts';
-import { TestClock, testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
-import { testIssuer, type TestClaims } from '../../../shared/testing/test-tokens.jose.ts';
-import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
-import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
-import { composeCatchers, composeGateway } from '../compose-gateway.ts';
-import { EventCatcherModule } from '../event-catcher.module.ts';
+import { expect } from '@jest/globals';
+import type { RegisteredContract } from '../../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { TokenIssuer } from '../../../../shared/auth/access-tokens.jose.ts';
+import { startService } from '../../../../shared/edge/start-service.ts';
+import { Loops } from '../../../../shared/loops/loops.ts';
+import { TestClock, testFoundation, type TestFoundation } from '../../../../shared/testing/test-foundation.ts';
+import { testIssuer, type TestClaims } from '../../../../shared/testing/http/test-tokens.jose.ts';
+import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../../edge/ports.ts';
+import { composeCatchers, composeGateway } from '../../compose-gateway.ts';
+import { EventCatcherModule } from '../../event-catcher.module.ts';
 import { CHAIN_ID, DeployingChain, EVENT_URL, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
 
@@ -21,7 +20,7 @@ interface Asked {
   app?: string | null;
   /** The user whose token is sent. */
   user?: string;
-  /** Further claims of the token, or others instead. */
+  /** Further claims of the token, or replacements. */
   claims?: TestClaims;
 }
 
@@ -39,11 +38,7 @@ export const serveCatcherRoutes = async (foundation: TestFoundation, issuer: Tok
     error: null as string | null,
     warning: null as string | null,
   };
-  const follower: FollowerStatus = {
-    ratesOf: () => progress,
-    errorOf: () => progress.error,
-    warningOf: () => progress.warning,
-  };
+  const follower: FollowerStatus = { statusOf: () => progress };
 
   const gateway = composeGateway(foundation, {
     catchers: composeCatchers(foundation),
@@ -71,7 +66,7 @@ export const serveCatcherRoutes = async (foundation: TestFoundation, issuer: Tok
   return { service, chain, progress };
 };
 
-/** The routes with stores, tokens and a clock of their own: tests fill the read models. */
+/** The routes, with stores, tokens and a clock of their own. Tests fill the read models. */
 export const startCatcherRoutes = async (environment: Record<string, string> = {}) => {
   const clock = new TestClock(Date.now());
   const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off', ...environment }, clock });
@@ -90,25 +85,24 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
           };
     return fetch(service.url + path, { ...init, headers: { ...bearer, ...headers } });
   };
-  const register = (changes: object = {}, app: string | null = 'app_1', user?: string): Promise<Response> =>
-    ask('/api/v1/contracts', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(registration(changes)),
-      app,
-      ...(user !== undefined && { user }),
+  /** Sends a body as JSON. */
+  const post = (path: string, body: object, { headers = {}, ...asked }: Asked = {}): Promise<Response> =>
+    ask(path, {
+      ...{ method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } },
+      ...asked,
     });
-  /** Stores the watch of the token's transfers as it was registered when its id depended on its signature only. */
-  const registerAsFormerly = async (anonymous = false, actor = someMetadata.actor): Promise<string> => {
-    const { watchId: _watchId, userId: _userId, ...registered } = eventExamples.ContractRegistered;
-    const fragment = { ...registered.fragment, anonymous };
-    const watchId = formerWatchIdOf({ ...registered, fragment });
-    const data = { ...registered, watchId, fragment, ...(anonymous && { topic0: null }), appId: 'app_1' };
-    const former = { ...anEvent({ type: 'ContractRegistered', data }), metadata: { ...someMetadata, actor } };
-    await foundation.eventStore.append(watchStream(watchId), -1, [former]);
-    return watchId;
+  const register = (changes: object = {}, app: string | null = 'app_1', user?: string): Promise<Response> =>
+    post('/api/v1/contracts', registration(changes), { app, ...(user !== undefined && { user }) });
+  /** Registers an event, which must succeed. */
+  const registered = async (...asked: Parameters<typeof register>): Promise<RegisteredContract> => {
+    const answer = await register(...asked);
+    expect([200, 201]).toContain(answer.status);
+    return (await answer.json()) as RegisteredContract;
   };
   const documents = new CaughtDocuments(foundation);
-  return { foundation, service, tokens, chain, clock, progress, documents, ask, register, registerAsFormerly };
+  const close = () => service.close();
+  const caller = { ask, post, register, registered };
+  return { foundation, service, tokens, chain, clock, progress, documents, ...caller, [Symbol.asyncDispose]: close };
 };
+
 export type CatcherRoutes = Awaited<ReturnType<typeof startCatcherRoutes>>;

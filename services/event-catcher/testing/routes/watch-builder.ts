@@ -1,8 +1,8 @@
-import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
-import type { WatchDocument } from '../../../shared/read-models/watches.ts';
-import { signatureOf } from '../domain/event-abi.ts';
-import { canonicalSignature } from '../../../shared/chain/event-signature.ts';
-import { topic0Of } from '../domain/topic0.ts';
+import type { AbiParameter } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { WatchDocument } from '../../../../shared/read-models/event-catcher/watches.ts';
+import { signatureOf } from '../../domain/decoding/event-abi.ts';
+import { canonicalSignature } from '../../../../shared/chain/identifiers/event-signature.ts';
+import { topic0Of } from '../../domain/decoding/event-abi.ts';
 
 /** Returns a watch of an event with these parameters. */
 export const aWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocument => {

@@ -1,27 +1,31 @@
-import { bloomOf } from '../../../shared/chain/bloom.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { hex, RpcError } from '../../../shared/testing/wire-forms.ts';
-import { CONTRACTS, TOPICS } from './simulated-records.ts';
+import { bloomOf } from '../../../../shared/chain/bloom.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { hex, RpcError } from '../../../../shared/testing/chain/wire-forms.ts';
+import { CONTRACTS, TOPICS } from '../simulation/simulated-records.ts';
 
 export interface OddCall {
   method: string;
   params: readonly unknown[];
 }
-/** What the node would answer that is not odd. @throws RpcError */
+/** The answer of an ordinary node. @throws RpcError */
 type Ask = (call: OddCall) => unknown;
-/** What an odd node answers instead. @throws RpcError */
+/** The answer of the odd node instead. @throws RpcError */
 export type OddNode = (call: OddCall, ask: Ask) => unknown;
 
 export interface OddKind {
-  /** Without it the node is as others are. */
+  /** Absent: the node is an ordinary one. */
   of?: (random: SeededRandom) => OddNode;
   /** Whether the chain gives up blocks that it called final. */
   givesUp?: boolean;
-  /** Whether it can be true what the catcher takes from it at once: nothing is left out that only the verification finds. */
+  /**
+   * Whether what the catcher first reads can be complete: the node withholds nothing that only the verification finds.
+   */
   isTrue: boolean;
-  /** Whether a node of this kind, as the only one, cannot give everything, so that the status has to say what is missing. */
+  /**
+   * Whether a node of this kind, as the only one, cannot give everything, so that the status must say what is missing.
+   */
   mayBeMissing?: boolean;
-  /** The most logs of a block that has some. Default: 4. */
+  /** The most logs of a block with logs. Default: 4. */
   logsMost?: readonly number[];
 }
 
@@ -61,7 +65,7 @@ const changing =
   };
 const same: Change = (fields) => fields;
 
-/** The blooms of one block, or of each, are others. */
+/** Changes the blooms of one block, or of each. */
 const otherBlooms = (random: SeededRandom, other: (own: string, ask: Ask, block: number) => string): OddNode => {
   const only = random.chance(0.5) ? random.between(1, 100) : undefined;
   return (call, ask) => {
@@ -99,7 +103,10 @@ const PRUNED_WORDS = [
 ];
 const NO_BLOCK_HASH = ['invalid argument 0: unknown field blockHash', 'fromBlock is required', 'not supported'];
 
-/** Blocks before one, or all but the newest ones, are gone: `eth_getLogs` refuses them, and so do receipts, or these are null. */
+/**
+ * Prunes blocks before one, or all but the newest: `eth_getLogs` refuses them, and receipts are refused, too, or
+ * `null`.
+ */
 const pruning = (random: SeededRandom): OddNode => {
   const isMoving = random.chance(0.4);
   const keeps = isMoving ? random.between(66, 90) : random.between(1, 40);
@@ -189,7 +196,7 @@ const otherTimes = (random: SeededRandom): OddNode => {
 };
 
 const QUANTITIES = ['number', 'timestamp', 'gasUsed', 'blockNumber', 'transactionIndex', 'logIndex', 'blockTimestamp'];
-/** Changes the texts of these fields, or all that are hex. */
+/** Changes the text of these fields, or of all that are hex. */
 const mapFields = (names: readonly string[] | undefined, change: (value: string) => unknown): Change => {
   const changed = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((one: unknown) => changed(name, one));
@@ -234,7 +241,7 @@ const otherHashes = (random: SeededRandom): OddNode => {
   });
 };
 
-/** Nodes that are in use, each of which is odd in one way for ever. */
+/** Nodes as they are in use, each odd in one way for ever. */
 export const ODD_KINDS = {
   'cuts an answer after so many logs': { of: cutting, isTrue: false, logsMost: [4, 12, 40] },
   'no longer has its history': { of: pruning, isTrue: false, mayBeMissing: true },

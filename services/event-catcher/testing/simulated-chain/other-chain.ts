@@ -1,6 +1,6 @@
-import { BLOOM_OF_NOTHING } from '../../../shared/chain/bloom.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { hex, toWireHeader } from '../../../shared/testing/wire-forms.ts';
+import { BLOOM_OF_NOTHING } from '../../../../shared/chain/bloom.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
+import { hex, toWireHeader } from '../../../../shared/testing/chain/wire-forms.ts';
 
 /** A node that names no chain of its own. */
 export const OTHER_CHAIN_ID = 1;
@@ -8,7 +8,7 @@ export const OTHER_CHAIN_ID = 1;
 const FINAL_DEPTH = 2;
 const hashOf = (number: number): string => `0x${sha256(`block ${String(number)} of another chain`)}`;
 
-/** What another chain says when it is asked which chain it is, and for its head and its finalized block. */
+/** The answers of another chain for its id, its head and its finalized block. */
 export const answerOfOtherChain = (
   method: string,
   name: unknown,

@@ -1,7 +1,7 @@
-import { RpcError } from '../../../shared/testing/wire-forms.ts';
+import { RpcError } from '../../../../shared/testing/chain/wire-forms.ts';
 import type { OddCall } from './odd-nodes.ts';
 import { answerOfOtherChain } from './other-chain.ts';
-import type { Branch, SimulatedChain } from './simulated-chain.ts';
+import type { Branch, SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
 import { Episodes, type EndpointNature, type EpisodesWorld } from './simulated-habits.ts';
 import { SimulatedNode } from './simulated-node.ts';
 
@@ -18,11 +18,14 @@ const TOO_FAST = ['project ID request rate exceeded', 'Too many requests, reason
 
 /** How many blocks the head of another chain is ahead. */
 const AHEAD = [-20, 3, 100, 600, 1_000_000];
-/** What a gateway may send to another chain: whoever asks it for more than its head takes it for this chain. */
+/**
+ * Requests that a gateway may send to another chain. A caller who asks that chain for blocks beyond its head finds out
+ * nothing.
+ */
 const isOfHead = ({ method, params: [name] }: Call): boolean =>
   method === 'eth_chainId' || name === 'latest' || name === 'finalized';
 
-/** An endpoint as it is seen through HTTP. */
+/** An endpoint, as HTTP shows it. */
 export class SimulatedEndpoint {
   private readonly episodes: Episodes;
   private readonly node: SimulatedNode;
@@ -43,7 +46,7 @@ export class SimulatedEndpoint {
     this.node.reorganised(before);
   }
 
-  /** From now on it has no faults but those that it keeps. */
+  /** Ends all faults but those that the endpoint keeps. */
   calmDown(): void {
     this.episodes.settle(this.nature.lasting);
     this.node.settle();

@@ -1,10 +1,10 @@
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import type { CatcherFault, CatcherFaults } from './catcher-faults.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import type { CatcherFault, CatcherFaults } from '../simulation/catcher-faults.ts';
 import type { OddNode } from './odd-nodes.ts';
 import { NOT_ODD, randomOddities, type Oddities } from './simulated-oddities.ts';
-import type { SimulatedTime } from './simulated-time.ts';
+import type { SimulatedTime } from '../simulation/simulated-time.ts';
 
-/** What endpoints do wrong for a while, and how long that lasts at most. */
+/** What endpoints do wrong for a while, and for how long at most. */
 const HABITS = {
   silent: { fault: 'an endpoint does not answer in time', mostMs: 20_000 },
   failing: { fault: 'an endpoint fails', mostMs: 10_000 },
@@ -27,9 +27,9 @@ const HABITS = {
 export type Habit = keyof typeof HABITS;
 const NAMES = Object.keys(HABITS) as Habit[];
 
-/** Those that two endpoints, one of which is honest, can be seen through, and one alone cannot. */
+/** Faults that the catcher detects with two endpoints, one of them honest, but not with one. */
 const BOLD = ['shortening', 'inventing'] as const satisfies Habit[];
-/** Those that an endpoint may keep for ever beside an honest one. */
+/** Faults that an endpoint may keep for ever beside an honest one. */
 const LASTING = [
   'silent',
   'failing',
@@ -42,7 +42,7 @@ const LASTING = [
   'unfinalized',
 ] as const satisfies Habit[];
 
-/** How likely it is, at each request, that an endpoint takes up a habit. */
+/** Probability, at each request, that an endpoint starts a fault. */
 export type Likelihoods = Partial<Record<Habit, number>>;
 
 export interface EpisodesWorld {
@@ -68,12 +68,12 @@ export class Episodes {
     return true;
   }
 
-  /** It had an effect. */
+  /** Notes that a fault had an effect. */
   count(habit: Habit): void {
     this.world.faults.count(HABITS[habit].fault);
   }
 
-  /** From now on there are no others than these, and these for ever. */
+  /** Leaves only these faults from now on, for ever. */
   settle(lasting: readonly Habit[]): void {
     for (const habit of NAMES) {
       this.untilMs.delete(habit);
@@ -83,28 +83,28 @@ export class Episodes {
   }
 }
 
-/** What one endpoint is like in a seed. */
+/** The nature of one endpoint in a seed. */
 export interface EndpointNature {
   likelihoods: Likelihoods;
-  /** What it does wrong when all is calm. */
+  /** The faults that remain once all is calm. */
   lasting: readonly Habit[];
   latencyMs: number;
   batchMost: number;
   blocksMost: number;
   logsMost: number;
   hasBlockReceipts: boolean;
-  /** Whether it answers for blocks that left the chain. */
+  /** Whether it still answers for blocks that left the chain. */
   keepsOrphans: boolean;
   odd: Oddities;
-  /** The first block of which it has logs and receipts still. */
+  /** The first block whose logs and receipts it has. */
   keepsFrom: number;
-  /** Whether it refuses ranges in words that nobody knows. */
+  /** Whether it refuses ranges in words that no list knows. */
   refusesOddly: boolean;
-  /** What it answers instead, for ever. */
+  /** Its answers instead, for ever. */
   answers?: OddNode;
 }
 
-/** Of one that takes no more, each call is made by itself in the end. */
+/** If an endpoint takes no more, each call ends up as a request of its own. */
 const NO_BATCHES = 3;
 
 export const HONEST: EndpointNature = {
@@ -121,7 +121,7 @@ export const HONEST: EndpointNature = {
   refusesOddly: false,
 };
 
-/** They leave out no logs of whole blocks: without blooms that can be believed, nobody would find out. */
+/** These withhold no logs of whole blocks: without reliable blooms, nobody could find out. */
 export const withoutWithholding = (endpoint: EndpointNature): EndpointNature => ({
   ...endpoint,
   likelihoods: { ...endpoint.likelihoods, withholding: 0 },
@@ -129,8 +129,8 @@ export const withoutWithholding = (endpoint: EndpointNature): EndpointNature => 
 });
 
 /**
- * The endpoints of a seed. What no catcher can see through does not happen: logs of blocks that are left out in part, or
- * invented, only where the first one is honest and always answers.
+ * The endpoints of a seed. Faults that no catcher can detect do not happen: logs are withheld in part of a block, or
+ * invented, only if the first endpoint is honest and always answers.
  */
 export const randomEndpoints = (random: SeededRandom): EndpointNature[] => {
   const count = random.between(1, 3);
@@ -139,11 +139,12 @@ export const randomEndpoints = (random: SeededRandom): EndpointNature[] => {
     if (isOneBold && at === 0) return { ...HONEST, latencyMs: random.between(1, 300) };
     const isBold = isOneBold && at === 1;
     const likelihoods = randomLikelihoods(random);
-    // Of two that leave out the same, neither is found out.
+    // If two endpoints withhold the same logs, neither is found out.
     if (count > 1 && at !== 1) likelihoods.withholding = 0;
     if (isBold) for (const habit of BOLD) likelihoods[habit] = random.chance(0.7) ? random.next() * 0.2 : 0;
     const bounds = randomBounds(random);
-    // Between the requests for the last block of a range and for its logs, one may fall behind: nobody finds that out.
+    // An endpoint may fall behind between the requests for the last block of a range and for its logs. Nobody finds
+    // that out.
     if (bounds.batchMost <= NO_BATCHES) likelihoods.lagging = 0;
     const stays = at === 1 && random.chance(0.5);
     const habit = random.pick(isBold ? LASTING : LASTING.filter((one) => one !== 'shortening'));
@@ -184,6 +185,6 @@ const randomBounds = (random: SeededRandom): Omit<EndpointNature, 'likelihoods' 
   refusesOddly: random.chance(0.2),
 });
 
-/** They have pruned blocks before this one, or some of them, unless they keep all. */
+/** Endpoints that have pruned blocks before this one, or some of them, unless they keep all. */
 export const withoutHistory = (random: SeededRandom, endpoints: EndpointNature[], most: number): EndpointNature[] =>
   endpoints.map((endpoint) => ({ ...endpoint, keepsFrom: random.chance(0.8) ? random.between(1, most) : 0 }));

@@ -1,5 +1,5 @@
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import type { FollowSettings } from '../follow-chain/followed-chain.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import type { FollowSettings } from '../../follow-chain/followed-chain.ts';
 import {
   HONEST,
   randomEndpoints,
@@ -10,30 +10,30 @@ import {
 } from './simulated-habits.ts';
 import type { OddKind } from './odd-nodes.ts';
 import { mayLeaveOut } from './simulated-oddities.ts';
-import { CHAIN_ID } from './simulated-records.ts';
+import { CHAIN_ID } from '../simulation/simulated-records.ts';
 
 /** All blocks before this one are final, and on the chain for ever. */
 export const PRUNED_MOST = 25;
 
-/** What a seed is like. */
+/** The nature of a seed. */
 export interface CatcherNature {
   settings: FollowSettings;
   /** No fork goes as deep as this. */
   finalDepth: number;
   endpoints: readonly EndpointNature[];
-  /** How likely it is that the bloom of a block announces logs that are not there. */
+  /** Probability that the bloom of a block announces logs that do not exist. */
   overstates: number;
-  /** Whether what endpoints give of logs is all that there is, so that progress can be true. */
+  /** Whether endpoints return all logs, so that progress can be true. */
   isTrue: boolean;
-  /** Whether nothing of that is ever to be corrected, because nothing else goes wrong either. */
+  /** Whether no record ever needs correcting, because nothing else goes wrong either. */
   isExact: boolean;
-  /** Whether blocks may be missing of which the status says why. */
+  /** Whether blocks may be missing, if the status says why. */
   mayBeMissing: boolean;
-  /** How likely it is that a process is killed, at each place where it may be. */
+  /** Probability that a process is killed, at each place where that can happen. */
   killed: number;
   losesAnswers: number;
   readStoreAway: number;
-  /** That a block is announced. */
+  /** Probability that a block is announced. */
   announces: number;
   /** The most logs of a block that has some. */
   logsMost: number;
@@ -42,7 +42,7 @@ export interface CatcherNature {
 }
 
 const UNTRUE: readonly Habit[] = ['withholding', 'shortening', 'inventing'];
-/** Whether an endpoint with this habit gives other logs than there are. */
+/** Whether an endpoint with this fault returns other logs than there are. */
 export const isUntrue = (habit: Habit): boolean => UNTRUE.includes(habit);
 
 export const randomNature = (random: SeededRandom): CatcherNature => {
@@ -63,7 +63,7 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
       pollMsMax: isDevelopment ? 2_000 : 15_000,
       isLocal: false,
       isDevelopment,
-      // With a low limit, registrations wait for one another.
+      // With a low limit, registrations wait for each other.
       rangesMax: random.pick([1, 2, 1_000]) ?? 1,
       verification: { everyMs: random.between(1_000, 15_000), callMs: random.pick([0, 40]) ?? 0 },
     },
@@ -86,7 +86,7 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
   };
 };
 
-/** Nothing goes wrong but that one provider, or its chain, is odd: the only one, or beside an honest one. */
+/** Only one provider, or its chain, is odd: the only provider, or one beside an honest one. */
 export const oddNature = (random: SeededRandom, kind: OddKind, providers: 1 | 2): CatcherNature => {
   const finalDepth = random.pick([1, 3, 12, 64]) ?? 1;
   const odd = { ...HONEST, latencyMs: random.between(1, 100), ...(kind.of && { answers: kind.of(random) }) };

@@ -1,5 +1,6 @@
-import type { ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
-import { passes } from '../../../shared/chain/log-filter.ts';
+import type { ChainLog, LogFilter } from '../../../../shared/chain/chain-reader.ts';
+import { passes } from '../../../../shared/chain/log-filter.ts';
+import { newestOf } from '../../../../shared/testing/chain/forking-chain.ts';
 import {
   hex,
   RpcError,
@@ -7,9 +8,13 @@ import {
   toWireLog,
   toWireReceipt,
   transactionsOf,
-} from '../../../shared/testing/wire-forms.ts';
+} from '../../../../shared/testing/chain/wire-forms.ts';
 import { OTHER_CHAIN_ID } from './other-chain.ts';
-import { tipOf, type Branch, type SimulatedBlock, type SimulatedChain } from './simulated-chain.ts';
+import {
+  type Branch,
+  type SimulatedBlock,
+  type SimulatedChain,
+} from '../../../../shared/testing/chain/simulated-chain.ts';
 import type { EndpointNature, Episodes, EpisodesWorld } from './simulated-habits.ts';
 import { OddAnswers } from './simulated-oddities.ts';
 import { refuseBlocks, refuseLogs, refuseOddly, refusePruned } from './simulated-refusals.ts';
@@ -23,11 +28,11 @@ interface WireFilter {
 }
 
 const BEHIND_MOST = 40;
-/** One that is behind for ever is so by more blocks, and seconds, than are overlooked. */
+/** A node that lags for ever lags by more blocks, and seconds, than are tolerated. */
 const FAR_BEHIND = 20;
 const FINALIZED_BEHIND_MOST = 40;
 
-/** The node behind an endpoint: it has a branch of the chain, and does not always say what it has. */
+/** The node behind an endpoint. It has a branch of the chain, and may not tell everything it has. */
 export class SimulatedNode {
   private view: Branch = [];
   private branch: Branch | undefined;
@@ -48,17 +53,17 @@ export class SimulatedNode {
     this.behind = FAR_BEHIND;
   }
 
-  /** It may go on with the branch that left the chain. */
+  /** It may continue the branch that left the chain. */
   reorganised(before: Branch): void {
     if (this.episodes.has('old')) this.branch = before;
   }
 
-  /** Looks at what it has now, for all calls of a request. */
+  /** Fixes what the node has now, for all calls of one request. */
   look(): void {
     this.view = this.seen();
   }
 
-  /** It has other blocks than the chain for a while, none of which is final. */
+  /** Puts the node on another branch for a while, without final blocks of its own. */
   private seen(): Branch {
     const { chain, episodes, world } = this;
     if (!this.branch && episodes.has('apart')) this.fork();
@@ -80,8 +85,8 @@ export class SimulatedNode {
     if (most < 1) return;
     const depth = random.between(1, most);
     const branch = canonical.slice(0, canonical.length - depth);
-    // A longer one would make blocks final that the chain may still replace.
-    for (let left = random.between(1, depth); left > 0; left -= 1) branch.push(chain.childOf(tipOf(branch), []));
+    // A longer branch would make blocks final that the chain may still replace.
+    for (let left = random.between(1, depth); left > 0; left -= 1) branch.push(chain.childOf(newestOf(branch), []));
     this.branch = branch;
     this.episodes.count('apart');
   }
@@ -172,7 +177,7 @@ export class SimulatedNode {
   private logs({ address, topics, blockHash, fromBlock, toBlock }: WireFilter): unknown[] {
     const filter = { addresses: address ?? [], topics: topics?.[0] ?? [] };
     if (blockHash !== undefined) {
-      if (this.odd.ignoresBlockHash()) return this.given([tipOf(this.view)], filter, false);
+      if (this.odd.ignoresBlockHash()) return this.given([newestOf(this.view)], filter, false);
       const block = this.find(this.chain.byHash.get(blockHash));
       if (!block) throw new RpcError(`block ${blockHash} not found`);
       return this.given([this.kept(block)], filter, true);

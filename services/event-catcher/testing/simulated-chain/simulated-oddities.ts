@@ -1,15 +1,15 @@
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { RpcError } from '../../../shared/testing/wire-forms.ts';
-import type { CatcherFaults } from './catcher-faults.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { RpcError } from '../../../../shared/testing/chain/wire-forms.ts';
+import type { CatcherFaults } from '../simulation/catcher-faults.ts';
 
-/** What one endpoint always does otherwise than most, though it can be understood. */
+/** How one endpoint always differs from most, though it can be understood. */
 export interface Oddities {
-  /** It returns so many logs at most, without a word about the others. */
+  /** The most logs that it returns, without telling that there are more. */
   logsReturnedMost: number;
-  /** What it does with the hash of a block whose logs are asked for. */
+  /** What it does with a block hash in a request for logs. */
   blockHash: 'taken' | 'refused' | 'ignored';
   hasBlooms: boolean;
-  /** How it says the time of a log. */
+  /** How it gives the time of a log. */
   time: 'right' | 'none' | 'as a number' | 'zero' | 'in words' | 'in the future';
   form: 'usual' | 'numbers' | 'padded' | 'upper case' | 'repeated' | 'more members';
 }
@@ -33,7 +33,7 @@ export const randomOddities = (random: SeededRandom): Oddities => ({
   form: random.chance(0.3) ? (random.pick(FORMS) ?? 'usual') : 'usual',
 });
 
-/** Whether logs that it has may be missing in its answers, so that they are found when they are final. */
+/** Whether logs that it has may be missing in its answers, so that they are found only once they are final. */
 export const mayLeaveOut = ({ logsReturnedMost, blockHash }: Oddities): boolean =>
   logsReturnedMost < Infinity || blockHash === 'ignored';
 

@@ -1,14 +1,14 @@
-import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
-import { unnamedRanges } from '../../../shared/chain/known-refusals-without-a-range.ts';
-import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { hex, RpcError } from '../../../shared/testing/wire-forms.ts';
+import type { ChainLog } from '../../../../shared/chain/chain-reader.ts';
+import { unnamedRanges } from '../../../../shared/testing/chain/known-refusals/unnamed-ranges.ts';
+import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { hex, RpcError } from '../../../../shared/testing/chain/wire-forms.ts';
 
 const unnamed = (of: 'blocks' | 'logs') =>
   unnamedRanges.filter((one) => one.of === of && one.asked === undefined && one.httpStatus === undefined);
 const UNNAMED = { blocks: unnamed('blocks'), logs: unnamed('logs') };
 
-/** In the words of some provider. */
+/** Refuses in the words of some provider. */
 export const refuseBlocks = (random: SeededRandom, { from, to }: BlockRange, most: number): RpcError => {
   const works = `[${hex(from)}, ${hex(from + most - 1)}]`;
   const named = [
@@ -44,7 +44,7 @@ const UNKNOWN_WORDS = [
   '',
 ];
 
-/** In words that no list has. */
+/** Refuses in words that no list knows. */
 export const refuseOddly = (random: SeededRandom): RpcError =>
   new RpcError(random.chance(0.3) ? random.hash() : (random.pick(UNKNOWN_WORDS) ?? ''), {
     code: random.pick([-32_000, -32_005, -32_602, -32_603, 1]) ?? -32_000,

@@ -1,4 +1,4 @@
-import { InjectedFaults } from '../../../shared/testing/injected-faults.ts';
+import { InjectedFaults } from '../../../../shared/testing/simulation/injected-faults.ts';
 
 /** What goes wrong around an event catcher. */
 const FAULTS = [

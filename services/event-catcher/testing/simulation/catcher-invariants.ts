@@ -4,12 +4,12 @@ import type {
   ChainProgressEvent,
   ChainVerificationEvent,
   ObservedRecord,
-} from '../../../schemas/events/chain-events.ts';
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { recordKey } from '../domain/observed-records.ts';
-import type { Branch, SimulatedBlock, SimulatedChain } from './simulated-chain.ts';
+} from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { WatchEvent } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { recordKey } from '../../domain/observed-records.ts';
+import type { Branch, SimulatedBlock, SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
 import { recordsOf } from './simulated-records.ts';
 import { isAmong } from './unread-ranges.ts';
 
@@ -23,7 +23,7 @@ interface Registered {
   startBlock: number;
 }
 
-/** What is stored of a chain, event by event, and what is wrong with it. */
+/** Follows the stored events of a chain one by one, and notes what is wrong with them. */
 export class CatcherInvariants {
   readonly violations: string[] = [];
   progress: Progress | undefined;
@@ -31,22 +31,22 @@ export class CatcherInvariants {
   /** By watch: the records that are observed and not reverted, by their ids. */
   private readonly observed = new Map<string, Map<string, ObservedRecord>>();
   private readonly registered: Registered[] = [];
-  /** By watch: the ranges that are set aside. */
-  private readonly aside = new Map<string, AsideEvent['data']['ranges']>();
+  /** By watch: the ranges that are deferred. */
+  private readonly deferred = new Map<string, AsideEvent['data']['ranges']>();
   private hasStartedAgain = false;
 
   constructor(
     private readonly chain: SimulatedChain,
-    /** What providers say of logs, so that progress can be true, and whether nothing of it is to be corrected. */
+    /** Whether providers return all logs, so that progress can be true, and whether nothing ever needs correcting. */
     private readonly tells: { isTrue: boolean; isExact: boolean },
   ) {}
 
-  /** The chain lost final blocks: until it is read again, what is claimed is of the former one. */
+  /** The chain lost final blocks. Until it is read again, claims refer to the former chain. */
   startAgain(): void {
     this.hasStartedAgain = true;
   }
 
-  /** Takes over an event that was stored at a position. */
+  /** Applies an event that was stored at a position. */
   take({ type, data }: CaughtEvent, position: Position): void {
     switch (type) {
       case 'ContractRegistered':
@@ -63,11 +63,11 @@ export class CatcherInvariants {
         this.observe(data);
         return;
       case 'ChainEventReverted':
-        if (!this.of(data.WatchId).delete(recordKey(data)))
+        if (!this.records(data.WatchId).delete(recordKey(data)))
           this.violations.push(`${nameOf(data)} is reverted and was not observed`);
         return;
       case 'RangesSetAside':
-        this.aside.set(data.watchId, data.ranges);
+        this.deferred.set(data.watchId, data.ranges);
         return;
       case 'ChainAdvanced':
         this.progress = data;
@@ -80,7 +80,7 @@ export class CatcherInvariants {
   }
 
   private observe(record: ObservedRecord): void {
-    const observed = this.of(record.WatchId);
+    const observed = this.records(record.WatchId);
     if (observed.has(recordKey(record))) this.violations.push(`${nameOf(record)} is stored twice`);
     const block = this.chain.byHash.get(record.BlockHash);
     if (block && toIso(block.header.timestamp * 1_000) !== record.BlockTime)
@@ -89,7 +89,7 @@ export class CatcherInvariants {
   }
 
   /** The records of a watch, in the order in which they were stored last. */
-  of(watchId = ''): Map<string, ObservedRecord> {
+  records(watchId = ''): Map<string, ObservedRecord> {
     const known = this.observed.get(watchId);
     if (known) return known;
     const observed = new Map<string, ObservedRecord>();
@@ -106,20 +106,23 @@ export class CatcherInvariants {
     return starts;
   }
 
-  /** It claims everything from the start of a watch to the head but its ranges, and accounts for all that is observed. */
+  /**
+   * Progress claims everything from the start of a watch to the head except its ranges, and must account for every
+   * observed record.
+   */
   private compareProgress({ window, backfills, watchesUpTo, head }: Progress): void {
     const branch = this.branchOf(window);
     const starts = this.startsAt(watchesUpTo);
     for (const [watchId, startBlock] of starts) {
       const ranges = [
         ...backfills.filter(({ watchIds }) => watchIds.includes(watchId)),
-        ...(this.aside.get(watchId) ?? []),
+        ...(this.deferred.get(watchId) ?? []),
       ];
       const isRead = (number: number) => startBlock <= number && !isAmong(ranges, number);
       this.compare(watchId, 'the progress', branch, (number) => number <= head && isRead(number));
     }
     for (const watchId of this.observed.keys()) {
-      if (!starts.has(watchId) && this.of(watchId).size > 0)
+      if (!starts.has(watchId) && this.records(watchId).size > 0)
         this.violations.push(`${watchId} has records before it is added`);
     }
   }
@@ -130,10 +133,10 @@ export class CatcherInvariants {
     return (this.progress?.anchors ?? []).some(({ number, hash }) => canonical[number]?.header.hash === hash);
   }
 
-  /** What is not read yet of a watch. */
+  /** The unread ranges of a watch. */
   unread(watchId: string): AsideEvent['data']['ranges'] {
     const backfills = this.progress?.backfills.filter(({ watchIds }) => watchIds.includes(watchId)) ?? [];
-    return [...backfills, ...(this.aside.get(watchId) ?? [])];
+    return [...backfills, ...(this.deferred.get(watchId) ?? [])];
   }
 
   private compareVerification({ verified, behind, skipped = [], watchesUpTo }: Verification): void {
@@ -147,7 +150,7 @@ export class CatcherInvariants {
     }
   }
 
-  /** @param isAccounted whether it says something of records in a block */
+  /** @param isAccounted whether progress says anything about records in a block */
   private compare(
     watchId: string,
     what: string,
@@ -155,7 +158,7 @@ export class CatcherInvariants {
     isClaimed: (number: number) => boolean,
     isAccounted = (_number: number) => true,
   ): void {
-    const observed = this.of(watchId);
+    const observed = this.records(watchId);
     const expected = new Set<string>();
     for (const block of branch) {
       if (block.logs.length === 0 || !isClaimed(block.header.number)) continue;
@@ -181,7 +184,7 @@ export class CatcherInvariants {
       }
       blocks.push(block);
     }
-    // A provider may have given a block another hash: nothing was read of that one.
+    // A provider may have returned another hash for the block: then that block was never read.
     const rest = window.slice(1).flatMap(({ hash }) => byHash.get(hash) ?? []);
     return [...blocks.toReversed(), ...rest];
   }

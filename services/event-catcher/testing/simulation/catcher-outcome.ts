@@ -1,16 +1,16 @@
 import type { CatcherInvariants } from './catcher-invariants.ts';
-import type { RegisteredWatch } from './registrations.ts';
+import type { RegisteredWatch } from '../registrations.ts';
 import type { SimulatedApps } from './simulated-apps.ts';
-import type { Branch, SimulatedChain } from './simulated-chain.ts';
-import { isUntrue, type CatcherNature } from './simulated-nature.ts';
-import { mayLeaveOut } from './simulated-oddities.ts';
+import type { Branch, SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
+import { isUntrue, type CatcherNature } from '../simulated-chain/simulated-nature.ts';
+import { mayLeaveOut } from '../simulated-chain/simulated-oddities.ts';
 import { recordsOf } from './simulated-records.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import { firstGiven, isAmong, type Unread } from './unread-ranges.ts';
 
-/** What a simulation has come to when nothing goes wrong any more. */
+/** The outcome of a simulation once nothing goes wrong any more. */
 export class CatcherOutcome {
-  /** The watches whose status says that they cannot be read, or that what was read of them cannot be verified, and why. */
+  /** The watches whose status says that they cannot be read or verified, and why. */
   private readonly told = new Set<string>();
 
   constructor(
@@ -27,8 +27,8 @@ export class CatcherOutcome {
   }
 
   /**
-   * What is still to be done.
-   * @param finalNumber of the newest block that must be final and verified
+   * Returns what is still to be done.
+   * @param finalNumber the newest block that must be final and verified
    */
   left(finalNumber: number): string | undefined {
     const { invariants, chain, apps, store } = this;
@@ -43,12 +43,15 @@ export class CatcherOutcome {
     if (!verification || verification.watchesUpTo < upTo || verification.verified < finalNumber)
       return 'final blocks are not verified';
     if (verification.behind.some(({ next }) => next <= finalNumber)) return 'watches are not verified';
-    // A development chain that started again has to come to those blocks first.
+    // A development chain that started again has to reach those blocks first.
     if (verification.replays?.some(({ next }) => next <= finalNumber)) return 'blocks are not replayed';
     return store.late > 0 ? 'an append is under way' : undefined;
   }
 
-  /** How what is stored differs from the chain in the end: what an endpoint still leaves out is stored once it is final. */
+  /**
+   * Returns how the stored records differ from the chain in the end. Records that an endpoint still withholds must be
+   * stored once they are final.
+   */
   differences(): string[] {
     const { invariants, nature, apps } = this;
     const isLeftOut = nature.endpoints.some(
@@ -58,7 +61,7 @@ export class CatcherOutcome {
     return Array.from(apps.registrations.byId.values()).flatMap((watch) => this.differencesOf(watch, end));
   }
 
-  /** Whether blocks may stay unread: nobody wants them, or the status says that no provider gives them, and none does. */
+  /** Whether blocks may stay unread: nobody wants them, or no provider has them and the status says so. */
   private mayStay({ gap, joins, to }: Unread, { startBlock }: Pick<RegisteredWatch, 'startBlock'>): boolean {
     if (joins) return false;
     return (
@@ -69,12 +72,13 @@ export class CatcherOutcome {
   private differencesOf(watch: RegisteredWatch, end: number): string[] {
     const { watchId, startBlock, firstBlock, earliestBlock } = watch;
     const { chain, invariants, nature } = this;
-    const observed = invariants.of(watchId);
+    const observed = invariants.records(watchId);
     const gaps = invariants.unread(watchId).filter((range) => this.mayStay(range, watch));
     if (nature.mayBeMissing && this.told.has(watchId)) return [];
     const ofWatch = (blocks: Branch) =>
       blocks.filter(({ header }) => !isAmong(gaps, header.number)).flatMap((block) => recordsOf(watchId, block));
-    // What a provider left out of blocks that nobody gives any more is not known. The status says that they are not verified.
+    // What a provider withheld of blocks that nobody has any more is unknown. The status says that they are not
+    // verified.
     const skipped = (invariants.verification?.skipped ?? []).filter(({ watchIds }) => watchIds.includes(watchId));
     const isVerified = ({ header: { number } }: Branch[number]) =>
       nature.isTrue || !skipped.some(({ next, to }) => next <= number && number <= to);

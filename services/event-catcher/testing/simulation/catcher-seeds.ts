@@ -1,4 +1,4 @@
-import { simulateSeeds, type Half } from '../../../shared/testing/simulated-seeds.ts';
+import { simulateSeeds, type Half } from '../../../../shared/testing/simulation/simulated-seeds.ts';
 import { CatcherFaults } from './catcher-faults.ts';
 import { CatcherSimulation } from './catcher-simulation.ts';
 

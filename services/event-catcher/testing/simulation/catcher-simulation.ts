@@ -1,20 +1,20 @@
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import type { LogToMine } from '../../../shared/chain/chain-reader.memory.ts';
-import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { acceptanceStream } from '../domain/acceptance.ts';
+import type { WatchEvent } from '../../../../schemas/events/event-catcher/watch-events.ts';
+import type { ChainEvent } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { untilAborted } from '../../../../shared/primitives/waiting/until-aborted.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { acceptanceStream } from '../../domain/window/acceptance.ts';
 import { CatcherFaults } from './catcher-faults.ts';
 import { CatcherInvariants } from './catcher-invariants.ts';
 import { CatcherOutcome } from './catcher-outcome.ts';
-import { projectedRecords } from './projected-records.ts';
+import { projectedRecords } from '../projected-records.ts';
 import { SimulatedApps } from './simulated-apps.ts';
-import { SimulatedChain, tipOf, type Branch } from './simulated-chain.ts';
-import { SimulatedEndpoint } from './simulated-endpoint.ts';
+import { newestOf } from '../../../../shared/testing/chain/forking-chain.ts';
+import { SimulatedChain, type Branch, type LogToMine } from '../../../../shared/testing/chain/simulated-chain.ts';
+import { SimulatedEndpoint } from '../simulated-chain/simulated-endpoint.ts';
 import { inSimulation } from './simulated-globals.ts';
-import { randomNature, type CatcherNature } from './simulated-nature.ts';
+import { randomNature, type CatcherNature } from '../simulated-chain/simulated-nature.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import { CHAIN_ID, randomLogs } from './simulated-records.ts';
 import { SimulatedStore } from './simulated-store.ts';
@@ -25,19 +25,19 @@ const FIRST_BLOCKS = 30;
 const ROUNDS = 14;
 const ROUND_MS = 5_000;
 const FORK_MOST = 64;
-/** After a kill the next process begins within so long. */
+/** The longest time until the next process starts after a kill. */
 const AWAY_MS = 8_000;
-/** More than are walked one by one in one go. */
+/** More blocks than one advance walks. */
 const MANY_BLOCKS = 520;
 const JUMP_MS = 600_000;
-/** The finalized block is asked for once in so many blocks. */
+/** The finalized block is requested once per this many blocks. */
 const ASKED_EVERY = 16;
-/** All is made good in this time once nothing goes wrong any more: beside a silent endpoint each range is verified 15 s later. */
+/** By then all is right once nothing goes wrong any more: beside a silent endpoint each range is verified 15 s later. */
 const CALM_MS = 7_200_000;
 const LOOK_MS = 1_000;
 const BLOCK_MS = 20_000;
 
-/** One seed: processes that are killed, and a chain and its providers of which anything that can happen does. */
+/** One seed: processes that are killed, and a chain and providers to which anything can happen. */
 export class CatcherSimulation {
   private readonly random: SeededRandom;
   private readonly time = new SimulatedTime(GENESIS_MS);
@@ -49,13 +49,13 @@ export class CatcherSimulation {
   private readonly apps: SimulatedApps;
   private readonly outcome: CatcherOutcome;
   private readonly endpoints: readonly SimulatedEndpoint[];
-  /** All that there ever were. */
+  /** All processes that there ever were. */
   private readonly processes: SimulatedProcess[] = [];
   private readonly living = new Set<SimulatedProcess>();
   private isCalm = false;
   private readonly acceptances: string[] = [];
   private announcedAtMs = -Infinity;
-  /** What left the chain last, and can return. */
+  /** The branch that left the chain last, and may return. */
   private former: { branch: Branch; forkedAt: number } | undefined;
 
   constructor(
@@ -68,8 +68,10 @@ export class CatcherSimulation {
     this.random = random;
     this.nature = natureOf(random);
     const { finalDepth, endpoints, losesAnswers, readStoreAway } = this.nature;
-    const chain = { chainId: CHAIN_ID, finalDepth, announced: () => this.announcedFalsely() };
-    this.chain = new SimulatedChain(chain, random, () => Math.floor(time.real() / 1_000));
+    this.chain = new SimulatedChain({
+      ...{ chainId: CHAIN_ID, finalDepth, announced: () => this.announcedFalsely() },
+      ...{ hash: () => random.hash(), time: () => Math.floor(time.real() / 1_000) },
+    });
     this.invariants = new CatcherInvariants(this.chain, this.nature);
     const world = { random, time, faults, chain: this.chain };
     this.store = new SimulatedStore(world, (_stream, events, { position }) => {
@@ -88,7 +90,7 @@ export class CatcherSimulation {
     this.endpoints = endpoints.map((nature) => new SimulatedEndpoint(this.chain, world, nature));
   }
 
-  /** @returns what is wrong after it, as sentences */
+  /** @returns what is wrong afterwards, as sentences */
   run(): Promise<string[]> {
     const { time, random } = this;
     const fetch = (url: string, { body, signal }: { body: string; signal: AbortSignal }) =>
@@ -123,7 +125,7 @@ export class CatcherSimulation {
     if (random.chance(0.02)) this.replaceFirst();
   }
 
-  /** Begins a process, unless two are there. */
+  /** Starts a process, unless there are two. */
   private begin(): void {
     const { nature, store, readStore, endpoints, random, faults, time } = this;
     if (this.living.size > 1) return;
@@ -187,7 +189,7 @@ export class CatcherSimulation {
     for (const { announced } of this.living) announced.ring();
   }
 
-  /** Another branch takes the place of the newest blocks. */
+  /** Replaces the newest blocks by another branch. */
   private reorganise(): void {
     const { random, chain, faults, nature } = this;
     const { isDevelopment } = nature.settings;
@@ -207,7 +209,7 @@ export class CatcherSimulation {
     this.announce();
   }
 
-  /** Blocks that were final leave the chain, with all that came after them. */
+  /** Removes final blocks, and all after them, from the chain. */
   private giveUpFinal(blocks: number): void {
     const { chain } = this;
     const depth = Math.min(chain.tip.number, chain.tip.number - chain.finalNumber + blocks);
@@ -217,7 +219,7 @@ export class CatcherSimulation {
     this.announce();
   }
 
-  /** The operator does what the status of a chain that gave up final blocks says. */
+  /** The operator does what the status asks for on a chain that gave up final blocks. */
   private async acceptIfAsked(): Promise<void> {
     const { store, invariants, acceptances } = this;
     const [final] = invariants.progress?.window ?? [];
@@ -232,26 +234,26 @@ export class CatcherSimulation {
     acceptances.push(accepted);
   }
 
-  /** @param depth how many blocks leave the chain. @param blocks how many come instead */
+  /** @param depth number of blocks that leave the chain. @param blocks number of blocks that replace them */
   private replaceNewest(depth: number, blocks: number): void {
     const { random, chain, nature } = this;
     const before = chain.canonical;
     const branch = before.slice(0, before.length - depth);
     const forkedAt = branch.length - 1;
     for (let left = blocks; left > 0; left -= 1)
-      branch.push(chain.childOf(tipOf(branch), randomLogs(random, nature.logsMost)));
+      branch.push(chain.childOf(newestOf(branch), randomLogs(random, nature.logsMost)));
     chain.become(branch);
     this.former = { branch: before, forkedAt };
     for (const endpoint of this.endpoints) endpoint.reorganised(before);
   }
 
-  /** The branch that left the chain returns. */
+  /** Returns to the branch that left the chain. */
   private restore(): void {
     const { former, chain, random } = this;
     if (!former || former.forkedAt < chain.finalNumber) return;
     this.faults.count('a branch returns');
     const { logsMost } = this.nature;
-    chain.become([...former.branch, chain.childOf(tipOf(former.branch), randomLogs(random, logsMost))]);
+    chain.become([...former.branch, chain.childOf(newestOf(former.branch), randomLogs(random, logsMost))]);
     this.former = undefined;
     this.announce();
   }
@@ -261,7 +263,7 @@ export class CatcherSimulation {
     this.time.jump(ms);
   }
 
-  /** Nothing goes wrong any more, but for what an endpoint keeps doing beside an honest one. */
+  /** Ends all faults, except those that an endpoint keeps beside an honest one. */
   private async calmDown(): Promise<void> {
     const { store, apps, endpoints } = this;
     this.isCalm = true;
@@ -277,7 +279,7 @@ export class CatcherSimulation {
     for (const process of this.living) await process.stop();
   }
 
-  /** @param finalNumber of the newest block that must be final and verified then */
+  /** @param finalNumber the newest block that must be final and verified then */
   private async untilDone(finalNumber: number): Promise<void> {
     const { time, invariants } = this;
     const giveUpAtMs = time.elapsed() + (this.nature.mayBeMissing ? CALM_MS / 4 : CALM_MS);

@@ -1,12 +1,15 @@
 import { describe } from '@jest/globals';
-import { simulateKind } from '../../../shared/testing/simulated-seeds.ts';
+import { simulateKind } from '../../../../shared/testing/simulation/simulated-seeds.ts';
 import { CatcherFaults } from './catcher-faults.ts';
 import { CatcherSimulation } from './catcher-simulation.ts';
-import { ODD_KINDS, type OddKind } from './odd-nodes.ts';
-import { oddNature } from './simulated-nature.ts';
+import { ODD_KINDS, type OddKind } from '../simulated-chain/odd-nodes.ts';
+import { oddNature } from '../simulated-chain/simulated-nature.ts';
 
-/** Of each kind. `SEEDS=1000` runs as many; the run of all specs, which sets it for other simulations, has a number of its own. */
-const COUNT = Number(process.env['SEEDS_EACH'] ?? process.env['SEEDS'] ?? 10);
+/**
+ * Seeds per kind of node. `SEEDS=1000` runs that many. The run of all specs sets it for other simulations and uses its
+ * own number here.
+ */
+const COUNT = Number(process.env['SEEDS_EACH'] ?? process.env['SEEDS'] ?? 2);
 
 /** Simulates a node of each kind, as the only provider or beside an honest one. */
 export const simulateOddNodes = (spec: string, providers: 1 | 2): void => {

@@ -1,8 +1,8 @@
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import type { CatcherFaults } from './catcher-faults.ts';
-import { Registrations, type RegisteredWatch } from './registrations.ts';
-import type { SimulatedChain } from './simulated-chain.ts';
+import { Registrations, type RegisteredWatch } from '../registrations.ts';
+import type { SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
 import { SIMULATED_WATCHES } from './simulated-records.ts';
 
 interface World {
@@ -11,7 +11,7 @@ interface World {
   faults: CatcherFaults;
 }
 
-/** Apps, which register watches and do with them what can be done. */
+/** Apps that register watches and do anything to them. */
 export class SimulatedApps {
   readonly registrations: Registrations;
 
@@ -29,7 +29,7 @@ export class SimulatedApps {
     if (watch) await this.registrations.register({ ...watch, startBlock: random.between(0, chain.tip.number) });
   }
 
-  /** Something happens to one of the watches, whichever can. */
+  /** Does something to one of the watches, at random. */
   async change(): Promise<void> {
     const { random, chain, faults } = this.world;
     const watch = random.pick([...this.registrations.byId.values()]);

@@ -1,4 +1,4 @@
-/** How long a process lives. One that was killed does nothing from then on: whatever it waits for never comes. */
+/** The life of a process. A killed process does nothing any more: nothing it waits for ever comes. */
 export class SimulatedLife {
   private isEnded = false;
 
@@ -11,7 +11,7 @@ export class SimulatedLife {
     return this.isEnded;
   }
 
-  /** May be killed here. @param last what has been sent by then */
+  /** The process may be killed here. @param last what it has sent by then */
   async goOn(last?: () => void): Promise<void> {
     if (!this.isEnded && this.isKilledNow()) {
       this.isEnded = true;
@@ -22,7 +22,7 @@ export class SimulatedLife {
   }
 
   /** The same port. The process may be killed before and after each call. */
-  of<Port extends object>(port: Port): Port {
+  mortal<Port extends object>(port: Port): Port {
     return new Proxy(port, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);

@@ -1,14 +1,15 @@
 import { pino } from 'pino';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
-import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
-import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import { WakeUp } from '../../../shared/primitives/wake-up.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import type { FollowSettings } from '../follow-chain/followed-chain.ts';
-import { ProgressMeter } from '../follow-chain/progress-meter.ts';
-import { following } from './following.ts';
-import type { SimulatedEndpoint } from './simulated-endpoint.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../../shared/chain/client/chain-reader.json-rpc.ts';
+import { leasedLoop } from '../../../../shared/loops/leased-loop.ts';
+import type { SupervisedLoop } from '../../../../shared/loops/supervised-loop.ts';
+import { WakeUp } from '../../../../shared/primitives/waiting/wake-up.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import type { FollowSettings } from '../../follow-chain/followed-chain.ts';
+import { ProgressMeter } from '../../follow-chain/chains/progress-meter.ts';
+import { following } from '../follower/following.ts';
+import type { SimulatedEndpoint } from '../simulated-chain/simulated-endpoint.ts';
 import { SimulatedLife } from './simulated-life.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 
@@ -41,8 +42,8 @@ export class SimulatedProcess {
     const life = new SimulatedLife(world.isKilledNow, ended);
     this.life = life;
     const urls = world.endpoints.map((_, at) => `http://${String(number)}.${String(at)}.test/`);
-    this.reader = new JsonRpcChainReader(settings.chainId, urls);
-    const readStore = life.of(world.readStore);
+    this.reader = new JsonRpcChainReader(new ChainClient(settings.chainId, urls));
+    const readStore = life.mortal(world.readStore);
     const { announced } = this;
     const newHeads = {
       announced,
@@ -51,7 +52,7 @@ export class SimulatedProcess {
       },
     };
     const { reader, meter } = this;
-    const run = following(settings, { eventStore: store.of(life), reader, meter, readStore, newHeads });
+    const run = following(settings, { eventStore: store.mortal(life), reader, meter, readStore, newHeads });
     this.loop = leasedLoop({
       name: 'chain',
       leases: readStore,
@@ -71,7 +72,7 @@ export class SimulatedProcess {
     return meter.errorOf(watchId) ?? loop.lastError ?? meter.chainError ?? meter.warningOf(watchId);
   }
 
-  /** Stops as a process does that is told to. */
+  /** Stops like a process that is told to. */
   async stop(): Promise<void> {
     await this.loop.stop();
     this.reader.close();

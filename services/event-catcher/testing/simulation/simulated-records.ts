@@ -1,16 +1,16 @@
-import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
-import type { LogToMine } from '../../../shared/chain/chain-reader.memory.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { anonymousWatch, approvalWatch, transferWatch, wrongWatch } from './example-watches.ts';
-import type { SimulatedBlock } from './simulated-chain.ts';
+import type { ChainLog } from '../../../../shared/chain/chain-reader.ts';
+import type { LogToMine } from '../../../../shared/testing/chain/simulated-chain.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { anonymousWatch, approvalWatch, transferWatch, wrongWatch } from '../example-watches.ts';
+import type { SimulatedBlock } from '../../../../shared/testing/chain/simulated-chain.ts';
 
 export const CHAIN_ID = transferWatch.chainId;
 export const CONTRACTS = [transferWatch.contractAddress, `0x${'0'.repeat(39)}1`, `0x${'0'.repeat(39)}2`] as const;
 const [, second, third] = CONTRACTS;
-/** Of the events that are mined. */
+/** The events that are mined. */
 export const TOPICS = [transferWatch.topic0 ?? '', approvalWatch.topic0];
 
-/** Watches that overlap: of the same logs, of all logs of a contract, of none. */
+/** Watches that overlap: with the same logs, with all logs of a contract, with none. */
 export const SIMULATED_WATCHES = [
   transferWatch,
   approvalWatch,
@@ -45,7 +45,7 @@ const randomEvent = (random: SeededRandom): Pick<LogToMine, 'topics' | 'data'> =
 
 const known = new WeakMap<SimulatedBlock, Map<string, readonly string[]>>();
 
-/** The keys of the records that a watch has in a block, in the order of its logs. */
+/** The keys of a watch's records in a block, in log order. */
 export const recordsOf = (watchId: string, block: SimulatedBlock): readonly string[] => {
   const ofBlock = known.get(block) ?? new Map<string, readonly string[]>();
   known.set(block, ofBlock);

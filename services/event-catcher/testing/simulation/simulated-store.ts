@@ -1,13 +1,13 @@
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
 import {
   OutcomeUnknown,
   type Appended,
   type EventStore,
   type EventToAppend,
-} from '../../../shared/event-store/event-store.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+} from '../../../../shared/event-store/event-store.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import type { CatcherFaults } from './catcher-faults.ts';
-import { overriding } from './overriding.ts';
+import { overriding } from '../overriding.ts';
 import type { SimulatedLife } from './simulated-life.ts';
 import type { SimulatedTime } from './simulated-time.ts';
 
@@ -20,14 +20,14 @@ interface World {
 }
 
 const LATENCY_MS = 200;
-/** An append may be under way for so long. */
+/** The longest time that an append may be in flight. */
 const LATE_MS = 20_000;
 
-/** The event store that all processes share. It tells what was stored, in that order. */
+/** The event store that all processes share. It reports what was stored, in order. */
 export class SimulatedStore extends MemoryEventStore {
-  /** How many appends are under way that nobody waits for. */
+  /** Number of appends in flight that nobody waits for. */
   late = 0;
-  /** How likely it is that an append has no answer. */
+  /** Probability that an append gets no answer. */
   losesAnswers = 0;
   private upTo = 0;
 
@@ -40,7 +40,7 @@ export class SimulatedStore extends MemoryEventStore {
 
   override async append(...given: Append): Promise<Appended> {
     const appended = await super.append(...given);
-    // Else it repeats an append that was stored.
+    // Otherwise it repeats an append that was stored.
     if (appended.position > this.upTo) {
       this.upTo = appended.position;
       this.stored(given[0], given[2], appended);
@@ -48,8 +48,8 @@ export class SimulatedStore extends MemoryEventStore {
     return appended;
   }
 
-  /** The store as a process has it that may be killed. */
-  of(life: SimulatedLife): EventStore {
+  /** The store for a process that may be killed. */
+  mortal(life: SimulatedLife): EventStore {
     const subscribeAll: EventStore['subscribeAll'] = (...given) => mortal(super.subscribeAll(...given), life);
     const append = async (...given: Append): Promise<Appended> => {
       await life.goOn(() => {
@@ -67,7 +67,7 @@ export class SimulatedStore extends MemoryEventStore {
       await life.goOn();
       return appended;
     };
-    return overriding<EventStore>(life.of<EventStore>(this), { append, subscribeAll });
+    return overriding<EventStore>(life.mortal<EventStore>(this), { append, subscribeAll });
   }
 
   private landLate(given: Append): void {

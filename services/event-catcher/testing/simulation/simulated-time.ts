@@ -1,19 +1,19 @@
 import { setImmediate as afterImmediates } from 'node:timers/promises';
-import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
 
 interface Timer {
   atMs: number;
-  /** Of two at the same time, the one that was set first comes first. */
+  /** Of two timers for the same time, the one that was set first comes first. */
   order: number;
   act: (() => void) | undefined;
 }
 
-/** Work that waits for no time, and lets other work go first so many times. */
+/** Work that waits for no timer, and lets other work go first this many times. */
 const GIVES_WAY_MAX = 10_000;
 
 /** Time that passes only when nothing is left to do, and then at once. */
 export class SimulatedTime implements Clock {
-  /** A heap: each comes before those at twice its place and one, and at twice its place and two. */
+  /** A binary heap: each timer comes before those at 2i + 1 and 2i + 2. */
   private readonly timers: Timer[] = [];
   private order = 0;
   private elapsedMs = 0;
@@ -29,7 +29,7 @@ export class SimulatedTime implements Clock {
     return this.elapsedMs;
   }
 
-  /** What a clock shows that nobody sets. */
+  /** A clock that nobody sets. */
   real(): number {
     return this.beganAt + this.elapsedMs;
   }
@@ -60,7 +60,7 @@ export class SimulatedTime implements Clock {
     const ended = work.finally(() => {
       state.hasEnded = true;
     });
-    // It is awaited below, unless this throws.
+    // Awaited below, unless this throws.
     ended.catch(() => undefined);
     for (let givenWay = 0; givenWay < GIVES_WAY_MAX; givenWay += 1) {
       await afterImmediates();

@@ -1,64 +1,57 @@
-import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import * as delivery from '../domain/delivery.ts';
 import { replaceBundle, signBundle, withdrawBundle, type Bundle, type SignedBundle } from '../domain/executor.ts';
-import { operationOf } from '../domain/transaction.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import type { OperationsChain } from '../edge/operations-chain.ts';
+import { operationOf } from '../../transactions/domain/transaction.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
+import type { OperationsChain } from '../../chain/operations-chain.ts';
 import type { BundleAssignments } from './bundle-assignments.ts';
 import { bundleFeeCap, emptyTerms, raisedFees } from './bundle-terms.ts';
 import type { BundleTrials } from './bundle-trials.ts';
 import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
-import type { OperationPool, PooledOperation } from './operation-pool.ts';
-import type { Records } from './records.ts';
+import type { Mempool, MempoolEntry } from '../mempool/mempool.ts';
+import type { BundlerStreams } from '../mempool/bundler-streams.ts';
 
+/** Time from one sending of a pending bundle to the next; `RESEND_AFTER_BLOCK_MS` if a block left it out since. */
 const RESEND_MS = 2_000;
 const RESEND_AFTER_BLOCK_MS = 300;
-/** A bundle that so many blocks left out pays too little. */
-const BLOCKS_LEFT_OUT = 3;
-/** After so many, blocks leave a bundle out for another reason than what it pays. */
+/** After blocks left out this many versions of a bundle that pays enough, an empty transaction uses its nonce. */
 const VERSIONS_MAX = 9;
-/** How long an executor waits whose bundles a node refuses: it may refuse all of them. */
-const REFUSED_FIRST_MS = 100;
-const REFUSED_MAX_MS = 5_000;
 
 interface BundleSendingOptions {
   chain: OperationsChain;
   feeCap: bigint;
-  pool: OperationPool;
-  records: Records;
+  mempool: Mempool;
+  streams: BundlerStreams;
   trials: BundleTrials;
   assignments: BundleAssignments;
   clock: Clock;
   alarm: (message: string) => void;
 }
 
-/** Signs bundles, and sends each until a block has it or no node takes it. */
+/** Signs bundles, and sends each until a block includes the bundle or the node refuses it. */
 export class BundleSending {
   constructor(private readonly options: BundleSendingOptions) {}
 
-  /** It is stored before it is sent. */
-  async begin(executor: ExecutorAccount, ready: readonly PooledOperation[], terms: BundleTerms): Promise<void> {
+  /** Signs a bundle, stores it, then sends it: after a crash, the next process knows of every bundle that was sent. */
+  async begin(executor: ExecutorAccount, ready: readonly MempoolEntry[], terms: BundleTerms): Promise<void> {
     const signed = this.signed(executor, ready, terms);
-    executor.state = await this.options.records.executor(executor.address, (state) =>
-      signBundle(state, executor.epoch, signed.bundle),
-    );
+    await executor.record(this.options.streams, (state, epoch) => signBundle(state, epoch, signed.bundle));
     this.options.assignments.assign(executor);
-    executor.blocksLeftOut = 0;
-    executor.isNonceUsed = false;
-    executor.mayBeKnown = false;
-    executor.missed = 0;
+    executor.updateDelivery(delivery.signed);
     await this.send(executor, signed.raw);
   }
 
-  /** Sends a bundle again that no block has yet, and raises its fees. */
-  async maintain(executor: ExecutorAccount): Promise<void> {
-    const { underWay } = executor;
-    if (!underWay) return;
-    const silentMs = this.options.clock.elapsed() - executor.sentAt;
-    const paysTooLittle = executor.blocksLeftOut >= BLOCKS_LEFT_OUT;
-    const isSoon = executor.hasBlockSince || paysTooLittle;
+  /** Sends the pending bundle of an executor again, with higher fees once three blocks left the bundle out. */
+  async resubmit(executor: ExecutorAccount): Promise<void> {
+    const { pending } = executor;
+    if (!pending) return;
+    const { sentAt, blocksLeftOut, hasBlockSince } = executor.delivery;
+    const silentMs = this.options.clock.elapsed() - sentAt;
+    const paysTooLittle = blocksLeftOut >= delivery.BLOCKS_LEFT_OUT;
+    const isSoon = hasBlockSince || paysTooLittle;
     if (silentMs < (isSoon ? RESEND_AFTER_BLOCK_MS : RESEND_MS)) return;
-    if (paysTooLittle) await this.raise(executor, underWay);
-    else await this.sendAgain(executor, underWay);
+    if (paysTooLittle) await this.raise(executor, pending);
+    else await this.sendAgain(executor, pending);
   }
 
   private async raise(executor: ExecutorAccount, bundle: Bundle): Promise<void> {
@@ -71,7 +64,7 @@ export class BundleSending {
     const { baseFeePerGas } = await chain.head();
     if (bundle.versions.length >= VERSIONS_MAX && termsOf(newest).maxFeePerGas > 2n * baseFeePerGas) {
       this.options.alarm(
-        `blocks leave out a bundle of ${executor.address} that pays enough: its nonce is used for nothing`,
+        `blocks leave out a bundle of ${executor.address} that pays enough: an empty transaction uses its nonce`,
       );
       return this.replace(executor, [], emptyTerms(termsOf(newest)));
     }
@@ -79,23 +72,21 @@ export class BundleSending {
       this.options.alarm(
         `a bundle of ${executor.address} is left out of blocks at the feeCap of the chain: raise feeCap`,
       );
-      executor.blocksLeftOut = 0;
+      executor.updateDelivery(delivery.repriced);
       return;
     }
     await this.replace(executor, newest.operations, terms);
   }
 
-  /** Signs another transaction of the same nonce, and sends it. */
+  /** Signs a new version of the pending bundle, which is a transaction with the same nonce; stores and sends it. */
   private async replace(executor: ExecutorAccount, ids: readonly string[], terms: BundleTerms): Promise<void> {
     const signed = this.signed(executor, await this.operationsOf(ids), terms);
-    executor.state = await this.options.records.executor(executor.address, (state) =>
-      replaceBundle(state, executor.epoch, signed.bundle),
-    );
-    executor.blocksLeftOut = 0;
+    await executor.record(this.options.streams, (state, epoch) => replaceBundle(state, epoch, signed.bundle));
+    executor.updateDelivery(delivery.repriced);
     await this.send(executor, signed.raw);
   }
 
-  /** Sends the same bytes again. */
+  /** Sends the newest version of a bundle again. Signing that version again yields the same bytes. */
   private async sendAgain(executor: ExecutorAccount, { versions }: Bundle): Promise<void> {
     const newest = versions.at(-1);
     if (!newest) return;
@@ -105,56 +96,50 @@ export class BundleSending {
 
   private async send(executor: ExecutorAccount, raw: string): Promise<void> {
     const { chain, clock, alarm } = this.options;
-    executor.sentAt = clock.elapsed();
-    executor.hasBlockSince = false;
+    executor.updateDelivery((now) => delivery.sent(now, clock.elapsed()));
     const { outcome, words } = await chain.send(raw).catch((error: unknown) => {
-      executor.mayBeKnown = true;
+      executor.updateDelivery(delivery.maybeKnown);
       throw error;
     });
     if (outcome === 'refused') return this.refused(executor, words);
-    executor.mayBeKnown = true;
-    executor.refusals = 0;
-    executor.isNonceUsed ||= outcome === 'nonce-too-low';
-    if (outcome === 'underpriced') executor.blocksLeftOut = BLOCKS_LEFT_OUT;
-    else if (outcome === 'insufficient-funds')
+    const reply = { isNonceUsed: outcome === 'nonce-too-low', isUnderpriced: outcome === 'underpriced' };
+    executor.updateDelivery((now) => delivery.answered(now, reply));
+    if (outcome === 'insufficient-funds')
       alarm(`the executor ${executor.address} has too little balance for a bundle that was signed: send it some`);
   }
 
   /**
-   * A bundle that no node takes holds up neither its executor nor the operations of others: its nonce is free again, or is used
-   * by an empty transaction where a node may have taken the bundle before. The cause is looked for among its operations.
+   * Frees the nonce of a bundle that the node refused: until then, the executor sends no other bundle. If a node may
+   * have accepted the bundle earlier, an empty transaction uses the nonce. Otherwise the bundle is withdrawn, and its
+   * operations go into smaller bundles to find the operation at fault.
    */
   private async refused(executor: ExecutorAccount, words: string): Promise<void> {
     const { chain, clock, alarm } = this.options;
-    const { underWay: bundle, address } = executor;
+    const { pending: bundle, address } = executor;
     const newest = bundle?.versions.at(-1);
     if (!bundle || !newest) return;
     alarm(`the node of chain ${String(chain.chainId)} refuses a bundle of ${address}: ${words}`);
-    executor.waitsUntil = clock.elapsed() + Math.min(REFUSED_MAX_MS, REFUSED_FIRST_MS * 2 ** executor.refusals);
-    executor.refusals += 1;
-    if (!executor.mayBeKnown) await this.withdraw(executor, bundle, words);
+    executor.updateDelivery((now) => delivery.refused(now, clock.elapsed()));
+    if (!executor.delivery.mayBeKnown) await this.withdraw(executor, bundle, words);
     else if (newest.operations.length > 0) await this.replace(executor, [], emptyTerms(termsOf(newest)));
   }
 
   private async withdraw(executor: ExecutorAccount, bundle: Bundle, reason: string): Promise<void> {
-    const { chain, records, pool, trials, assignments } = this.options;
+    const { chain, streams, mempool, trials, assignments } = this.options;
     const { nonce, operations, versions } = bundle;
     const { transactionHash = '' } = versions.at(-1) ?? {};
     const withdrawn = { chainId: chain.chainId, executor: executor.address, nonce, transactionHash, reason };
-    executor.state = await records.executor(executor.address, (state) =>
-      withdrawBundle(state, executor.epoch, withdrawn),
-    );
-    executor.mayBeKnown = true;
-    assignments.leave(bundle, executor);
-    const known = operations.flatMap((id) => pool.get(id) ?? []);
-    await trials.setAside(known, `the node refuses its bundle: ${reason}`);
+    await executor.record(streams, (state, epoch) => withdrawBundle(state, epoch, withdrawn));
+    executor.updateDelivery(delivery.maybeKnown);
+    assignments.release(bundle, executor);
+    const known = operations.flatMap((id) => mempool.get(id) ?? []);
+    await trials.defer(known, `the node refuses its bundle: ${reason}`);
   }
 
   private async operationsOf(ids: readonly string[]): Promise<{ id: string; operation: UserOperation }[]> {
-    const { pool, records } = this.options;
-    return Promise.all(
-      ids.map(async (id) => ({ id, operation: pool.get(id)?.operation ?? operationOf(await records.load(id)) })),
-    );
+    const { mempool, streams } = this.options;
+    const load = async (id: string) => mempool.get(id)?.operation ?? operationOf(await streams.loadTransaction(id));
+    return Promise.all(ids.map(async (id) => ({ id, operation: await load(id) })));
   }
 
   private signed(

@@ -1,19 +1,19 @@
-import { dataGas, TRANSACTION_FEE_MAX, type ForkRules } from '../domain/fork-rules.ts';
-import { gasToGive } from '../domain/operation-bounds.ts';
-import { encodeHandleOps } from '../domain/operation-encoding.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { dataGas, TRANSACTION_FEE_MAX, type ForkRules } from '../../operations/domain/fork-rules.ts';
+import { gasToGive } from '../../operations/domain/operation-bounds.ts';
+import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import type { BundleTerms } from './executor-account.ts';
 
-/** What the EntryPoint keeps back beside the limits of a call, and what measuring leaves out. */
+/** Gas that the EntryPoint requires besides a call's gas limits, and that a trial by `eth_call` does not measure. */
 const OVERHEAD_GAS = 50_000n;
 
 type Fees = Pick<BundleTerms, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
 /**
- * Returns the gas limit of a bundle: what it uses, and so much more that the EntryPoint finds the limits of the largest call
- * left for it (AA95). The sum of all limits would leave blocks half empty. Never less than its data costs by the rules of the
- * chain: nodes leave such a transaction out of blocks for ever.
- * @param gasUsed by `handleOps`, without the transaction's own
+ * Returns the gas limit of a bundle: the gas used, plus enough that the limits of the largest call are still available
+ * when the EntryPoint checks them (AA95). The sum of all limits would be safe, but leave blocks half empty. Never below
+ * the minimum for the transaction's data (EIP-7623), which nodes require.
+ * @param gasUsed by `handleOps`, without the intrinsic gas of the transaction
  */
 const bundleGasLimit = (
   operations: readonly UserOperation[],
@@ -28,14 +28,20 @@ const bundleGasLimit = (
   return executed > floor ? executed : floor;
 };
 
-/** Returns the gas limit of a bundle of one operation that suffices whatever it uses: the sum of its limits. */
+/**
+ * Returns a gas limit that is always enough for a bundle of one operation: the sum of the operation's own gas limits,
+ * plus what `bundleGasLimit` adds for the bundle itself.
+ */
 const largestGasLimit = (operation: UserOperation, by: { beneficiary: string; rules: ForkRules }): bigint => {
   const { verificationGasLimit, paymaster } = operation;
   const gasUsed = verificationGasLimit + (paymaster?.verificationGasLimit ?? 0n);
   return bundleGasLimit([operation], { ...by, gasUsed });
 };
 
-/** Returns the gas limit of a bundle: of one operation no more than all of its limits together. */
+/**
+ * Returns the gas limit of a bundle. A bundle of one operation gets at most `largestGasLimit`: the measured gas
+ * contains the call, and `bundleGasLimit` adds the limits of the call once more.
+ */
 export const gasLimitOf = (
   operations: readonly UserOperation[],
   by: { beneficiary: string; gasUsed: bigint; rules: ForkRules },
@@ -45,27 +51,28 @@ export const gasLimitOf = (
   return first && operations.length === 1 ? least([enough, largestGasLimit(first, by)]) : enough;
 };
 
-/** The most that a bundle of so much gas pays for each: by the setting of the chain, and by what nodes take for a transaction. */
+/** Returns the highest `maxFeePerGas` of a bundle, in wei: `feeCap`, or less if nodes would refuse the total fee. */
 export const bundleFeeCap = (feeCap: bigint, gasLimit: bigint): bigint =>
   least([feeCap, TRANSACTION_FEE_MAX / gasLimit]);
 
 /**
- * Returns fees that every operation of a bundle pays, so that whoever sends it loses nothing. What they offer above the tip
- * that blocks are paid is the executor's, who pays for bundles that are reverted.
- * @param feeCap of this bundle
+ * Returns fees of a bundle that each of its operations covers, so that the executor loses nothing. The executor keeps
+ * what the operations offer above `tipMax`, and pays for reverted bundles with that surplus.
+ * @param feeCap the highest `maxFeePerGas` of this bundle
+ * @param tipMax the highest tip per gas that a bundle has a reason to pay
  */
 export const bundleFees = (
   operations: readonly UserOperation[],
   { feeCap, tipMax }: { feeCap: bigint; tipMax: bigint },
 ): Fees => {
-  const maxFeePerGas = least([feeCap, ...operations.map((one) => one.maxFeePerGas)]);
-  const tips = operations.map((one) => one.maxPriorityFeePerGas);
+  const maxFeePerGas = least([feeCap, ...operations.map((operation) => operation.maxFeePerGas)]);
+  const tips = operations.map((operation) => operation.maxPriorityFeePerGas);
   return { maxFeePerGas, maxPriorityFeePerGas: least([maxFeePerGas, tipMax, ...tips]) };
 };
 
 /**
- * Returns fees that are an eighth higher: nodes take another transaction of a nonce from a tenth on. Blocks may ask for more
- * than they did: the tip is at least what the operations offer.
+ * Returns the fees for a new version of a bundle: an eighth higher, as nodes require at least a tenth more to replace a
+ * transaction. The tip rises further if all operations offer more: blocks may now require a higher tip.
  */
 export const raisedFees = (
   { maxFeePerGas, maxPriorityFeePerGas }: Fees,
@@ -73,17 +80,20 @@ export const raisedFees = (
   feeCap: bigint,
 ): Fees => {
   const raised = anEighthMore(maxFeePerGas);
-  // The last step goes as far as the cap, if that is still enough for nodes.
+  // If an eighth more exceeds `feeCap`, the fee is `feeCap`, provided that `feeCap` is at least a tenth higher.
   const isEnough = feeCap * 10n >= maxFeePerGas * 11n;
   const fee = raised > feeCap && isEnough ? feeCap : raised;
-  const offered = least([fee, ...operations.map((one) => one.maxPriorityFeePerGas)]);
+  const offered = least([fee, ...operations.map((operation) => operation.maxPriorityFeePerGas)]);
   const tip = anEighthMore(maxPriorityFeePerGas);
   return { maxFeePerGas: fee, maxPriorityFeePerGas: operations.length > 0 && offered > tip ? offered : tip };
 };
 
 const EMPTY_GAS = 21_000n;
 
-/** Returns the terms of an empty transaction that takes the nonce of a bundle. It costs little, whatever the feeCap is. */
+/**
+ * Returns the terms of an empty transaction that replaces a bundle, only to use its nonce. May exceed the fee cap:
+ * 21,000 gas cost little.
+ */
 export const emptyTerms = (terms: BundleTerms): BundleTerms => ({
   ...terms,
   gasLimit: EMPTY_GAS,

@@ -1,58 +1,68 @@
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import type { BundleTrial, OperationsChain } from '../edge/operations-chain.ts';
+import { ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
+import type { BundleTrial, OperationsChain } from '../../chain/operations-chain.ts';
 import type { ExecutorAccount } from './executor-account.ts';
-import type { PooledOperation } from './operation-pool.ts';
-import type { RefusedOperations } from './refused-operations.ts';
+import type { Mempool, MempoolEntry } from '../mempool/mempool.ts';
+import type { RetryPolicy } from '../mempool/retry-policy.ts';
 
 interface BundleTrialsOptions {
   chain: Pick<OperationsChain, 'tryBundle' | 'head' | 'accounts'>;
-  refused: RefusedOperations;
+  retries: RetryPolicy;
+  mempool: Pick<Mempool, 'limitBundle'>;
 }
 
 export interface TriedBundle {
-  ready: readonly PooledOperation[];
+  ready: readonly MempoolEntry[];
   gasUsed: bigint;
 }
 
-/** Finds out what may be in a bundle together, and which operation is at fault where a bundle cannot be. */
+/** Finds operations that a bundle can include together, and the operation at fault when a bundle fails. */
 export class BundleTrials {
   constructor(private readonly options: BundleTrialsOptions) {}
 
-  /** Tries a bundle on the chain as it is, and leaves out what is at fault. @throws ChainUnavailable */
-  async withoutFaults(
+  /**
+   * Tries a bundle by `eth_call` until a trial succeeds. Before each further trial, removes the operation at fault and
+   * its sender's later operations; if the fault is unknown, halves the bundle. Returns `undefined` if no operation is
+   * left. @throws ChainUnavailable
+   */
+  async findExecutable(
     { address }: Pick<ExecutorAccount, 'address'>,
-    all: readonly PooledOperation[],
+    all: readonly MempoolEntry[],
   ): Promise<TriedBundle | undefined> {
     let ready = all;
     while (ready.length > 0) {
       const operations = ready.map(({ operation }) => operation);
-      const trial = await this.tried(operations, address);
+      const trial = await this.tryBundle(operations, address);
       if (trial.kind === 'ok') return { ready, gasUsed: trial.gasUsed };
       const atFault = trial.kind === 'failed' ? ready[trial.index] : ready.length === 1 ? ready[0] : undefined;
       if (atFault) {
         const reason = trial.kind === 'reverted' ? await this.reasonOf(atFault.operation) : trial.reason;
-        await this.options.refused.refuse(atFault, reason);
+        await this.options.retries.backOff(atFault, reason);
         const { sender } = atFault.operation;
         const at = ready.indexOf(atFault);
-        ready = ready.filter((one, place) => place < at || one.operation.sender !== sender);
+        ready = ready.filter((entry, place) => place < at || entry.operation.sender !== sender);
       } else ready = ready.slice(0, Math.ceil(ready.length / 2));
     }
     return undefined;
   }
 
   /**
-   * Bundles with these have half as many operations from now on; one that is alone waits, and hears why.
-   * @param leastMs how long it waits at least, before it costs an executor as much again
+   * Limits later bundles with these operations to half as many, to find the operation at fault. If there is only one
+   * operation, delays it instead.
+   * @param leastMs the shortest delay of a single operation: each retry may cost an executor as much as the first
+   * attempt
    */
-  async setAside(ready: readonly PooledOperation[], reason: string, leastMs = 0): Promise<void> {
+  async defer(ready: readonly MempoolEntry[], reason: string, leastMs = 0): Promise<void> {
     const [first] = ready;
-    if (first && ready.length === 1) await this.options.refused.refuse(first, reason, leastMs);
-    else for (const one of ready) one.bundleMax = Math.ceil(ready.length / 2);
+    if (first && ready.length === 1) await this.options.retries.backOff(first, reason, leastMs);
+    else for (const { id } of ready) this.options.mempool.limitBundle(id, Math.ceil(ready.length / 2));
   }
 
-  /** Where a node does not answer a trial, one of its operations may be the cause, unless the node answers nothing at all. */
-  private async tried(
+  /**
+   * Tries a bundle by `eth_call`. The result is `unanswered` if the node answers other calls but not this one: an
+   * operation may be the cause.
+   */
+  private async tryBundle(
     operations: readonly UserOperation[],
     beneficiary: string,
   ): Promise<BundleTrial | { kind: 'unanswered'; reason: string }> {
@@ -62,11 +72,11 @@ export class BundleTrials {
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       await chain.head();
-      return { kind: 'unanswered', reason: `the node does not try its bundle: ${error.message}` };
+      return { kind: 'unanswered', reason: `the node does not answer the trial of its bundle: ${error.message}` };
     }
   }
 
-  /** The EntryPoint says nothing of an account without code. */
+  /** Returns a reason for a revert in which the EntryPoint gave none, as when the account has no code. */
   private async reasonOf({ sender, factory }: UserOperation): Promise<string> {
     if (factory) return 'the EntryPoint reverts without a reason';
     const [account] = await this.options.chain.accounts([sender]);

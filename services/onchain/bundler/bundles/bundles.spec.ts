@@ -1,41 +1,41 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { executorStream } from '../../../schemas/events/executor-events.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { TestClock } from '../../../shared/testing/test-foundation.ts';
-import { BundlerWasReplaced, executorFold } from '../domain/executor.ts';
-import { Sponsorships } from '../edge/sponsorships.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { SimulatedChain, type SimulatedChainOptions } from '../testing/simulated-chain.ts';
-import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from '../testing/simulated-contracts.ts';
-import { SimulatedNode, type NodeHabits } from '../testing/simulated-node.ts';
-import { SimulatedSenders, type Send } from '../testing/simulated-senders.ts';
-import { named } from '../testing/simulated-state.ts';
-import { Bundler } from './bundler.ts';
+import { executorStream } from '../../../../schemas/events/onchain/executor-events.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import { transactionStream, type TransactionEvent } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import type { StoredEvent } from '../../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { TestClock } from '../../../../shared/testing/test-foundation.ts';
+import { BundlerWasReplaced } from '../domain/executor.ts';
+import { Sponsorships } from '../../sponsorship/sponsorships.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { SimulatedChain, type SimulatedChainOptions } from '../../testing/simulated-chain/simulated-chain.ts';
+import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from '../../testing/simulated-chain/simulated-contracts.ts';
+import { SimulatedNode, type NodeHabits } from '../../testing/simulated-chain/simulated-node.ts';
+import { SimulatedSenders, type Send } from '../../testing/bundler-simulation/simulated-senders.ts';
+import { named } from '../../testing/simulated-chain/simulated-state.ts';
+import { Bundler } from '../bundler.ts';
 import { Bundles } from './bundles.ts';
 import { ExecutorAccount } from './executor-account.ts';
-import { ForeignEntities } from './foreign-entities.ts';
-import { OperationPool } from './operation-pool.ts';
-import { Records } from './records.ts';
-import { RefusedOperations } from './refused-operations.ts';
-import type { Replacements } from './replacements.ts';
-import { ReservationsOnChain } from './reservations-on-chain.ts';
+import { ForeignEntities } from '../mempool/foreign-entities.ts';
+import { Mempool } from '../mempool/mempool.ts';
+import { BundlerStreams } from '../mempool/bundler-streams.ts';
+import { RetryPolicy } from '../mempool/retry-policy.ts';
+import type { Resigner } from '../mempool/resigner.ts';
+import { ReservationsOnChain } from '../reservations-on-chain.ts';
 
 const ETHER = 10n ** 18n;
-/** By then no bundle fills any more. */
+/** Longer than the next bundle waits to fill up. */
 const FILLED_MS = 100;
 const GWEI = 10n ** 9n;
 const FEE_CAP = 200n * GWEI;
 const { chainId, entryPoint, paymaster } = CONTRACTS;
 
-const NOTHING_ANEW: Replacements = { signAnew: () => Promise.reject(new Error('nothing is to be signed anew')) };
+const NOTHING_ANEW: Resigner = { resign: () => Promise.reject(new Error('no operation may be signed again')) };
 
-/** Operations that wait for a bundler, on a chain whose blocks only come when they are asked for. */
+/** Operations that wait for a bundler, on a chain that mines only when a spec says so. */
 class WaitingOperations {
   readonly store = new MemoryEventStore(new TestClock());
   readonly chain: SimulatedChain;
@@ -77,7 +77,7 @@ class WaitingOperations {
     return (await this.store.read(transactionStream(id))).map(({ type }) => type);
   }
 
-  /** Begins a bundler that takes over what was sent, and whatever another one did. */
+  /** Starts a bundler that recovers the sent operations and the state of earlier bundlers. */
   async begin({
     habits = {},
     finalBlock,
@@ -88,36 +88,46 @@ class WaitingOperations {
       chain: new SimulatedNode(chain, this.random, habits),
       ...{ bundlerUrls: [], confirmations: 8, feeCap: FEE_CAP, clock, logger },
       settlements: new ReservationsOnChain(chainId, paymaster.address, new Sponsorships(transactor)),
-      records: new Records(transactor, chainId),
+      streams: new BundlerStreams(transactor, chainId),
       executors: EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key)),
       own: OWN_CONTRACTS,
-      replacements: NOTHING_ANEW,
+      resigner: NOTHING_ANEW,
     });
     await bundler.recover({ open: this.ids, finalBlock });
     this.bundler = bundler;
     return bundler;
   }
 
-  /** Without a bundler: what it makes of its bundles is asked for by whoever tests it. */
-  async bundlesAlone(): Promise<{ pool: OperationPool; bundles: Bundles; executor: ExecutorAccount }> {
+  /** Returns `Bundles` and its parts without a bundler: the spec calls them itself. */
+  async bundlesAlone(): Promise<{
+    mempool: Mempool;
+    bundles: Bundles;
+    executor: ExecutorAccount;
+    streams: BundlerStreams;
+  }> {
     const { clock, transactor } = this;
-    const [chain, pool, records] = [
+    const [chain, mempool, streams] = [
       new SimulatedNode(this.chain, this.random),
-      new OperationPool(),
-      new Records(transactor, chainId),
+      new Mempool(),
+      new BundlerStreams(transactor, chainId),
     ];
-    for (const id of this.ids) pool.put(id, await records.load(id));
+    for (const id of this.ids) mempool.put(id, await streams.loadTransaction(id));
     const executors = EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key));
-    const lookAgain = () => Promise.resolve();
-    const refused = new RefusedOperations({ chain, pool, records, replacements: NOTHING_ANEW, lookAgain, clock });
-    const foreign = new ForeignEntities({ records, refused, own: OWN_CONTRACTS, clock });
-    const parts = { chain, pool, records, executors, foreign, refused, clock };
+    const recheckInclusion = () => Promise.resolve();
+    const retries = new RetryPolicy({ chain, mempool, streams, resigner: NOTHING_ANEW, recheckInclusion, clock });
+    const foreign = new ForeignEntities({ streams, retries, own: OWN_CONTRACTS, clock });
+    const parts = { chain, mempool, streams, executors, foreign, retries, clock };
     const [executor] = executors;
-    if (!executor) throw new Error('there are executors');
-    return { pool, executor, bundles: new Bundles({ ...parts, feeCap: FEE_CAP, logger: pino({ level: 'silent' }) }) };
+    if (!executor) throw new Error('there is no executor');
+    return {
+      mempool,
+      executor,
+      streams,
+      bundles: new Bundles({ ...parts, feeCap: FEE_CAP, logger: pino({ level: 'silent' }) }),
+    };
   }
 
-  /** Makes bundles of all of them. Returns how many operations each has. */
+  /** Bundles all operations. Returns the number of operations of each bundle. */
   async bundles(): Promise<number[]> {
     await this.begin();
     while (await this.bundler?.step()) this.clock.time += FILLED_MS;
@@ -125,7 +135,7 @@ class WaitingOperations {
     return signed.map(({ data }) => (data['operations'] as string[]).length);
   }
 
-  /** Goes on for so many seconds, with a block in each whose base fee is that. */
+  /** Steps the bundler for `count` seconds, with one block of this base fee in each. */
   async blocks(count: number, baseFeePerGas: bigint): Promise<void> {
     for (let block = 0; block < count; block += 1) {
       this.chain.mine({ baseFeePerGas });
@@ -143,19 +153,19 @@ class WaitingOperations {
 }
 
 describe('bundles of many operations that wait', () => {
-  it('go to all executors, and the last takes more than the others', async () => {
+  it('go to all executors, and the last executor sends more than the others', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(280);
     expect(await waiting.bundles()).toEqual([50, 50, 150]);
   });
 
-  it('go to as few executors as they need', async () => {
+  it('go to no more executors than needed', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(60);
     expect(await waiting.bundles()).toEqual([50, 10]);
   });
 
-  it('have no more gas than a transaction may have', async () => {
+  it('stay below the gas limit of a transaction', async () => {
     const waiting = new WaitingOperations({ gasOf: () => ({ verification: 200_000n, execution: 90_000n }) });
     await waiting.send(280);
     expect(await waiting.bundles()).toEqual([50, 50, 38]);
@@ -163,12 +173,12 @@ describe('bundles of many operations that wait', () => {
 });
 
 describe('a bundle that a node refuses', () => {
-  it('gives its nonce to the next one, and is halved down to what is refused, which waits', async () => {
+  it('frees its nonce, and is halved until the refused operation is alone, which then waits', async () => {
     const waiting = new WaitingOperations({ fork: 'prague' });
     await waiting.send(8);
     const [at = ''] = waiting.ids.slice(5, 6);
-    const { pool } = await waiting.bundlesAlone();
-    waiting.chain.neverTaken = pool.get(at)?.operation.callData.slice(2);
+    const { mempool } = await waiting.bundlesAlone();
+    waiting.chain.refusedData = mempool.get(at)?.operation.callData.slice(2);
     await waiting.begin();
     await waiting.blocks(4, GWEI);
     for (const id of waiting.ids) {
@@ -182,14 +192,15 @@ describe('a bundle that a node refuses', () => {
 });
 
 describe('a bundler that another process has replaced', () => {
-  it('signs nothing any more, whatever it still records', async () => {
+  it('signs no more bundles, but still records mined ones', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(1);
     const replaced = await waiting.begin();
     await replaced.step();
     await waiting.send(1);
     const { events } = await waiting.store.readAll(0, { types: ['TxSubmitted'] }, Infinity);
-    for (const { data } of events) await replaced.take({ type: 'TxSubmitted', data } as unknown as TransactionEvent);
+    for (const { data } of events)
+      await replaced.addSubmitted({ type: 'TxSubmitted', data } as unknown as TransactionEvent);
     await waiting.begin();
     waiting.chain.mine();
     await expect(replaced.step()).rejects.toThrow(BundlerWasReplaced);
@@ -198,12 +209,12 @@ describe('a bundler that another process has replaced', () => {
   });
 });
 
-describe('an operation whose log a node leaves out', () => {
+describe('an operation whose log a node omits', () => {
   const mine = (chain: SimulatedChain, blocks: number): void => {
     for (let block = 0; block < blocks; block += 1) chain.mine();
   };
 
-  it('is final with its block, once it was found there', async () => {
+  it('is final with its block, once its inclusion was found', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(3);
     await waiting.begin({ habits: { logsMissing: 1 } });
@@ -211,7 +222,7 @@ describe('an operation whose log a node leaves out', () => {
     for (const id of waiting.ids) expect((await waiting.eventsOf(id)).at(-1)).toBe('TxFinalized');
   });
 
-  it('stays in its block, which is final by the time the next process begins', async () => {
+  it('stays in its block if that is final when the next process begins', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(1);
     await waiting.bundles();
@@ -226,17 +237,17 @@ describe('an operation whose log a node leaves out', () => {
     ]);
   });
 
-  it('is found once the one that was signed in its place is refused, however long ago it was signed', async () => {
+  it('is found once its replacement is refused, no matter how long ago it was signed', async () => {
     const waiting = new WaitingOperations({ strangers: { bundle: 1 } });
     const { chain } = waiting;
     await waiting.send(1);
-    const { pool } = await waiting.bundlesAlone();
-    const [one] = [...pool.all()];
-    if (!one) throw new Error('one was sent');
-    chain.strangers.see(one.operation);
+    const { mempool } = await waiting.bundlesAlone();
+    const [entry] = [...mempool.all()];
+    if (!entry) throw new Error('the operation is not in the mempool');
+    chain.strangers.see(entry.operation);
     while (chain.inclusions().length === 0) chain.mine();
     mine(chain, 10);
-    await waiting.senders.signAnew(one, false);
+    await waiting.senders.resign(entry, false);
     const bundler = await waiting.begin({ finalBlock: chain.head.number - 8 });
     await bundler.step();
     const [id = '', anew = ''] = waiting.ids;
@@ -249,33 +260,33 @@ describe('an operation whose log a node leaves out', () => {
   });
 });
 
-describe('an operation that two bundles have since a reorganisation', () => {
-  it('is in no other one before the nonces of both are used', async () => {
+describe('an operation in two pending bundles after a reorganisation', () => {
+  it('enters no other bundle before the nonces of both are used', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(1);
-    const { pool, bundles, executor } = await waiting.bundlesAlone();
-    const [id = ''] = [...pool.all()].map((one) => one.id);
+    const { mempool, bundles, executor, streams } = await waiting.bundlesAlone();
+    const [id = ''] = [...mempool.all()].map((entry) => entry.id);
     const signed = { ...eventExamples.BundleSigned, chainId, executor: executor.address, operations: [id] };
-    for (const nonce of [0, 1]) {
-      executor.state = executorFold.evolve(executor.state, { type: 'BundleSigned', data: { ...signed, nonce } }, 0);
-    }
+    for (const nonce of [0, 1])
+      await executor.record(streams, () => [{ type: 'BundleSigned', data: { ...signed, nonce } }]);
     bundles.assign(executor);
     const [first, second] = executor.state.bundles;
-    if (!first || !second) throw new Error('both were signed');
+    if (!first || !second) throw new Error('two bundles must be stored');
     const by = { executor, success: true, transactionHash: '0x' };
-    expect(bundles.waits).toBe(false);
-    await bundles.mined(second, by);
-    expect(bundles.waits).toBe(false);
-    executor.state = { ...executor.state, bundles: [first] };
-    await bundles.mined(first, by);
-    expect(bundles.waits).toBe(true);
+    expect(bundles.hasWaiting).toBe(false);
+    await bundles.onMined(second, by);
+    expect(bundles.hasWaiting).toBe(false);
+    const finalized = { ...eventExamples.BundleFinalized, chainId, executor: executor.address, nonce: second.nonce };
+    await executor.record(streams, () => [{ type: 'BundleFinalized', data: finalized }]);
+    await bundles.onMined(first, by);
+    expect(bundles.hasWaiting).toBe(true);
   });
 });
 
 describe('a bundle that blocks leave out', () => {
   const feeOf = ({ data }: StoredEvent) => BigInt(data['maxFeePerGas'] as string);
 
-  it('is given an eighth more after three blocks, and again, until one has it', async () => {
+  it('pays an eighth more after each three blocks, until a block includes it', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(1);
     expect(await waiting.bundles()).toEqual([1]);
@@ -291,7 +302,7 @@ describe('a bundle that blocks leave out', () => {
     expect(waiting.logged).toEqual([]);
   });
 
-  it('is given no more than the feeCap, which the log says', async () => {
+  it('never pays more than the feeCap, and the log says so', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(1);
     await waiting.bundles();
@@ -313,7 +324,7 @@ describe('a bundle whose nonce somebody else has used', () => {
       waiting.chain.inNextBlock(waiting.chain.strangers.useNonce(signed?.data['executor'] as string));
   };
 
-  it('is given up once that is final, its operations go on, and the log says why', async () => {
+  it('is given up once that is final: its operations are bundled again, and the log says why', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(3);
     await waiting.bundles();

@@ -1,59 +1,60 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { LogThrottle } from '../../../../shared/primitives/log-throttle.ts';
+import { onNewBlock } from '../domain/delivery.ts';
 import type { Bundle } from '../domain/executor.ts';
-import { transactionGasMax, type ForkRules } from '../domain/fork-rules.ts';
-import { encodeHandleOps } from '../domain/operation-encoding.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import { NO_DATA_FEE, type DataFee } from '../edge/data-fees.ts';
-import { highestTip, type OperationsBlock, type OperationsChain } from '../edge/operations-chain.ts';
+import { transactionGasMax, type ForkRules } from '../../operations/domain/fork-rules.ts';
+import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
+import { NO_DATA_FEE, type DataFee } from '../../chain/data-fees.ts';
+import { highestTip, type OperationsBlock, type OperationsChain } from '../../chain/operations-chain.ts';
 import { BundleAssignments } from './bundle-assignments.ts';
 import { BundleSending } from './bundle-sending.ts';
 import { bundleFeeCap, bundleFees, gasLimitOf } from './bundle-terms.ts';
 import { BundleTrials } from './bundle-trials.ts';
-import type { BundleWork, MinedBundle } from './bundle-work.ts';
+import type { BundleWork, MinedBundle, SentBundles } from './bundle-work.ts';
 import type { ExecutorAccount } from './executor-account.ts';
-import type { ForeignEntities } from './foreign-entities.ts';
-import type { OperationPool, PooledOperation } from './operation-pool.ts';
-import type { Records } from './records.ts';
-import type { RefusedOperations } from './refused-operations.ts';
+import type { ForeignEntities } from '../mempool/foreign-entities.ts';
+import type { Mempool, MempoolEntry } from '../mempool/mempool.ts';
+import type { BundlerStreams } from '../mempool/bundler-streams.ts';
+import type { RetryPolicy } from '../mempool/retry-policy.ts';
 
-/** Blocks cost more than operations: fifty a bundle are as fast as more. */
+/** Maximum number of operations in a bundle. More are not faster: making a block takes longer than its operations. */
 const OPERATIONS_MAX = 50;
-/** The last executor that is free takes more: where blocks are slow, nobody else sends what waits for the next one. */
+/** Maximum for the last free executor: operations left over would wait until a block includes another bundle. */
 const OPERATIONS_OF_LAST_MAX = 150;
-/** While a bundle is under way for no longer than that, the next one fills; then another executor sends what is there. */
+/** After a bundle was sent, operations gather this long for the next bundle, which is sent earlier only if full. */
 const SLOW_MS = 60;
 
-/** What nobody includes is tried again: another executor's nonce may be used for nothing. */
+/** Delay of an operation whose bundle blocks left out: each retry may cost an executor another empty transaction. */
 const LEFT_OUT_MS = 600_000;
 
 interface BundlesOptions {
   chain: OperationsChain;
   feeCap: bigint;
-  pool: OperationPool;
-  records: Records;
+  mempool: Mempool;
+  streams: BundlerStreams;
   executors: readonly ExecutorAccount[];
-  refused: RefusedOperations;
+  retries: RetryPolicy;
   foreign: ForeignEntities;
   clock: Clock;
   logger: Logger;
 }
 
-/** Makes bundles, and sends them until a block has each. */
+/** Makes bundles of operations, and sends each bundle until a block includes it. */
 export class Bundles implements BundleWork {
   private readonly alarmed = new LogThrottle();
   private readonly assignments: BundleAssignments;
   private readonly trials: BundleTrials;
   private readonly sending: BundleSending;
   private hasNewBlock = true;
-  /** What a block is paid above its base fee, as far as is known of recent ones. */
+  /** Maximum tip per gas of a bundle: what the node suggests, or what recent blocks were paid if that is more. */
   private tipMax = 0n;
-  /** Whether the newest bundle was one of others. */
+  /** Whether the newest bundle contains a foreign operation, which a client signed. */
   private wasForeign = false;
 
   constructor(private readonly options: BundlesOptions) {
-    this.assignments = new BundleAssignments(options.pool, options.executors);
+    this.assignments = new BundleAssignments(options.mempool, options.executors);
     this.trials = new BundleTrials(options);
     const { assignments, trials } = this;
     const alarm = (message: string) => {
@@ -62,100 +63,110 @@ export class Bundles implements BundleWork {
     this.sending = new BundleSending({ ...options, assignments, trials, alarm });
   }
 
-  /** Whether operations wait for a bundle. */
-  get waits(): boolean {
-    const { pool, clock } = this.options;
-    return pool.next({ nowMs: clock.elapsed(), baseFee: 0n, max: 1, takesForeign: true }).length > 0;
+  get hasWaiting(): boolean {
+    const { mempool, clock } = this.options;
+    return mempool.next({ nowMs: clock.elapsed(), baseFee: 0n, max: 1, takesForeign: true }).length > 0;
   }
 
   assign(executor: ExecutorAccount): void {
     this.assignments.assign(executor);
   }
 
-  lost(bundle: Bundle, executor: ExecutorAccount): void {
-    this.assignments.leave(bundle, executor);
+  onLost(bundle: Bundle, executor: ExecutorAccount): void {
+    this.assignments.release(bundle, executor);
   }
 
-  blockCame(): void {
+  onNewBlock(): void {
     this.hasNewBlock = true;
     for (const executor of this.options.executors) {
-      executor.hasBlockSince = true;
-      executor.blocksLeftOut += 1;
+      executor.updateDelivery(onNewBlock);
     }
   }
 
-  /** Without success none of its operations was executed: one of them is at fault, unless somebody else had it included. */
-  async mined(bundle: Bundle, { executor, success, transactionHash }: MinedBundle): Promise<void> {
+  /**
+   * Frees the operations of a mined bundle. A reverted bundle executed none of its operations: one operation is at
+   * fault, or another bundle had already included one.
+   */
+  async onMined(bundle: Bundle, { executor, success, transactionHash }: MinedBundle): Promise<void> {
     const { operations, versions } = bundle;
-    this.assignments.leave(bundle, executor);
+    this.assignments.release(bundle, executor);
     const mined = versions.find((version) => version.transactionHash === transactionHash);
     if (mined?.operations.length === 0) {
-      const known = operations.flatMap((id) => this.options.pool.get(id) ?? []);
-      await this.trials.setAside(known, 'no block had its bundle, although it paid enough', LEFT_OUT_MS);
+      const known = operations.flatMap((id) => this.options.mempool.get(id) ?? []);
+      await this.trials.defer(known, 'blocks left out its bundle, although it paid enough', LEFT_OUT_MS);
     }
     if (success) return;
     for (const id of operations) {
-      const one = this.options.pool.get(id);
-      if (!one) continue;
-      one.bundleMax = Math.max(1, Math.ceil(operations.length / 2));
-      const { status } = one.transaction;
+      const entry = this.options.mempool.get(id);
+      if (!entry) continue;
+      this.options.mempool.limitBundle(id, Math.max(1, Math.ceil(operations.length / 2)));
+      const { status } = entry.transaction;
       if (operations.length > 1 || status === 'included' || status === 'reverted') continue;
-      if (one.isForeign) await this.options.foreign.ban(one, transactionHash);
-      await this.options.refused.refuse(one, 'the bundle with it was reverted');
+      if (entry.isForeign) await this.options.foreign.ban(entry, transactionHash);
+      await this.options.retries.backOff(entry, 'its bundle was reverted');
     }
   }
 
-  async maintain(): Promise<void> {
-    for (const executor of this.options.executors) await this.sending.maintain(executor);
+  async resubmitStuck(): Promise<void> {
+    for (const executor of this.options.executors) await this.sending.resubmit(executor);
   }
 
-  /** Makes new bundles of what waits. @returns whether there is one */
-  async fill(head: OperationsBlock): Promise<boolean> {
+  async sendBundles(head: OperationsBlock): Promise<SentBundles> {
     const { clock, executors, chain } = this.options;
-    const free = executors.filter(({ underWay, waitsUntil }) => !underWay && waitsUntil <= clock.elapsed());
-    let hasSent = false;
+    const free = executors.filter(({ pending, delivery }) => !pending && delivery.waitsUntil <= clock.elapsed());
+    const transactionHashes: string[] = [];
+    let hasProgressed = false;
     for (const executor of free) {
       const max = executor === free.at(-1) ? OPERATIONS_OF_LAST_MAX : OPERATIONS_MAX;
       const ready = await this.choose(head.baseFeePerGas, max);
       if (ready.length === 0) break;
-      await this.lookAtBlock();
-      hasSent = (await this.bundle(executor, ready, { ...head, rules: await chain.forkRules() })) || hasSent;
+      await this.refreshBalancesAndTips();
+      hasProgressed =
+        (await this.bundle(executor, ready, { ...head, rules: await chain.forkRules() })) || hasProgressed;
+      // `pendingHash` is empty if the node refused the bundle, or if no bundle was sent.
+      transactionHashes.push(...executor.pendingHash);
     }
-    return hasSent;
+    return { hasProgressed, transactionHashes };
   }
 
-  /** A bundle was sent just now, so that more may come together for the next. */
+  /** Whether a bundle was sent less than `SLOW_MS` ago, so that operations should gather for the next bundle. */
   private get isFilling(): boolean {
     const now = this.options.clock.elapsed();
-    return this.options.executors.some(({ underWay, sentAt }) => underWay && now - sentAt < SLOW_MS);
+    return this.options.executors.some(({ pending, delivery }) => pending && now - delivery.sentAt < SLOW_MS);
   }
 
-  /** Returns what the next bundle has. An operation that was not signed here is alone in its bundle, and may have to wait. */
-  private async choose(baseFee: bigint, max: number): Promise<PooledOperation[]> {
-    const looked = new Set<PooledOperation>();
+  /**
+   * Returns the operations of the next bundle; `[]` if operations should gather. A foreign operation, which a client
+   * signed, is alone in its bundle, and waits while its sender, factory or paymaster is banned.
+   */
+  private async choose(baseFee: bigint, max: number): Promise<MempoolEntry[]> {
+    const checked = new Set<MempoolEntry>();
     for (;;) {
       const ready = this.next(baseFee, max);
       if (ready.length < OPERATIONS_MAX && this.isFilling) return [];
       const [first] = ready;
-      if (!first?.isForeign || looked.has(first)) return ready;
-      await this.options.foreign.look(first);
-      looked.add(first);
+      if (!first?.isForeign || checked.has(first)) return ready;
+      await this.options.foreign.deferBanned(first);
+      checked.add(first);
     }
   }
 
-  /** Of several executors one is kept for ours, and ours come first after a bundle of others: theirs hold up none of ours. */
-  private next(baseFee: bigint, max: number): PooledOperation[] {
-    const { pool, clock, executors } = this.options;
-    const isForeign = (id: string): boolean => pool.get(id)?.isForeign === true;
-    const foreign = executors.filter(({ underWay }) => underWay?.operations.some(isForeign)).length;
+  /**
+   * Chooses operations so that foreign ones, which clients signed, do not hold up those that this service signed: one
+   * of several executors takes no foreign operations, and after a foreign bundle the service's operations come first.
+   */
+  private next(baseFee: bigint, max: number): MempoolEntry[] {
+    const { mempool, clock, executors } = this.options;
+    const isForeign = (id: string): boolean => mempool.get(id)?.isForeign === true;
+    const foreign = executors.filter(({ pending }) => pending?.operations.some(isForeign)).length;
     const takesForeign = foreign < Math.max(1, executors.length - 1);
     const choice = { nowMs: clock.elapsed(), baseFee, max };
-    const ours = takesForeign && !this.wasForeign ? [] : pool.next({ ...choice, takesForeign: false });
-    return ours.length > 0 || !takesForeign ? ours : pool.next({ ...choice, takesForeign });
+    const ours = takesForeign && !this.wasForeign ? [] : mempool.next({ ...choice, takesForeign: false });
+    return ours.length > 0 || !takesForeign ? ours : mempool.next({ ...choice, takesForeign });
   }
 
-  /** What the executors have, and what blocks are paid, is asked once a block. */
-  private async lookAtBlock(): Promise<void> {
+  /** Reads the balances of the executors and the tips of recent blocks, once per block. */
+  private async refreshBalancesAndTips(): Promise<void> {
     if (!this.hasNewBlock) return;
     const { chain, executors } = this.options;
     const [accounts, tips] = await Promise.all([chain.accounts(executors.map(({ address }) => address)), chain.tips()]);
@@ -164,13 +175,13 @@ export class Bundles implements BundleWork {
     this.hasNewBlock = false;
   }
 
-  /** @returns whether others may go on */
+  /** Tries, signs and sends a bundle. @returns whether there may be more to send immediately */
   private async bundle(
     executor: ExecutorAccount,
-    chosen: readonly PooledOperation[],
+    chosen: readonly MempoolEntry[],
     { rules, ...head }: OperationsBlock & { rules: ForkRules },
   ): Promise<boolean> {
-    const tried = await this.trials.withoutFaults(executor, chosen);
+    const tried = await this.trials.findExecutable(executor, chosen);
     if (!tried) return false;
     const { ready, gasUsed } = tried;
     const operations = ready.map(({ operation }) => operation);
@@ -178,8 +189,11 @@ export class Bundles implements BundleWork {
     const gasLimit = gasLimitOf(operations, { beneficiary: executor.address, gasUsed, rules }) + dataFee.gas;
     const feeCap = bundleFeeCap(this.options.feeCap, gasLimit);
     if (gasLimit > transactionGasMax(head, rules) || feeCap < head.baseFeePerGas) {
-      // No node takes it: the executor could not send anything after it.
-      await this.trials.setAside(ready, 'its bundle needs more gas, or costs more, than a transaction may here');
+      // No node would accept the bundle, and its unused nonce would hold up every later bundle of the executor.
+      await this.trials.defer(
+        ready,
+        'its bundle needs more gas, or higher fees, than this chain allows for a transaction',
+      );
       return true;
     }
     const fees = bundleFees(operations, { feeCap, tipMax: this.tipMax });

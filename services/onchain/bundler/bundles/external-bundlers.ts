@@ -1,88 +1,90 @@
 import type { Logger } from 'pino';
-import type { StoredUserOperation } from '../../../schemas/events/user-operation.ts';
-import { EndpointAddress } from '../../../shared/chain/endpoint-address.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
-import { storedOperation } from '../domain/user-operation.ts';
-import type { OperationsBlock } from '../edge/operations-chain.ts';
-import type { BundleWork } from './bundle-work.ts';
-import type { OperationPool, PooledOperation } from './operation-pool.ts';
-import type { RefusedOperations } from './refused-operations.ts';
+import { EndpointAddress } from '../../../../shared/chain/client/endpoints/endpoint-address.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { LogThrottle } from '../../../../shared/primitives/log-throttle.ts';
+import { answeredOperationOf } from '../../operations/domain/user-operation.ts';
+import type { OperationsBlock } from '../../chain/operations-chain.ts';
+import type { BundleWork, SentBundles } from './bundle-work.ts';
+import type { Mempool, MempoolEntry } from '../mempool/mempool.ts';
+import type { RetryPolicy } from '../mempool/retry-policy.ts';
 
 const OPERATIONS_AT_ONCE = 50;
-/** An operation that no block has after that time is given to the next bundler. */
+/** An operation that no block includes within this time goes to the next bundler. */
 const NEXT_AFTER_MS = 15_000;
 const ANSWERS_WITHIN_MS = 5_000;
 const ANSWER_BYTES_MAX = 64 * 1_024;
 
 interface ExternalBundlersOptions {
-  /** Of ERC-7769 bundlers, tried in order. */
+  /** URLs of ERC-7769 bundlers, tried in turn. */
   urls: readonly string[];
   entryPoint: string;
-  pool: OperationPool;
-  refused: RefusedOperations;
+  mempool: Mempool;
+  retries: RetryPolicy;
   clock: Clock;
   logger: Logger;
 }
 
-/** Gives operations to bundlers of others: the same signed operation to the next, when one fails or forgets it. */
+/**
+ * Submits operations to external bundlers. If a bundler fails or drops an operation, the same signed operation goes to
+ * the next bundler.
+ */
 export class ExternalBundlers implements BundleWork {
   private readonly reported = new LogThrottle();
-  /** How often each operation was given to some bundler. */
-  private readonly given = new WeakMap<PooledOperation, number>();
+  /** How often each operation was submitted: each time, another bundler is tried first. */
+  private readonly submissions = new WeakMap<MempoolEntry, number>();
   private readonly addresses: readonly EndpointAddress[];
 
   constructor(private readonly options: ExternalBundlersOptions) {
     this.addresses = options.urls.map((url) => new EndpointAddress(url));
   }
 
-  get waits(): boolean {
+  get hasWaiting(): boolean {
     return this.next(0n, 1).length > 0;
   }
 
   assign(): void {
-    // No executor of ours has anything.
+    // Nothing to do: the external bundlers make the bundles.
   }
 
-  blockCame(): void {
-    // They follow the chain themselves.
+  onNewBlock(): void {
+    // Nothing to do: the external bundlers follow the chain themselves.
   }
 
-  mined(): Promise<void> {
+  onMined(): Promise<void> {
     return Promise.resolve();
   }
 
-  lost(): void {
-    // No executor of ours has anything.
+  onLost(): void {
+    // Nothing to do: the external bundlers make the bundles.
   }
 
-  maintain(): Promise<void> {
+  resubmitStuck(): Promise<void> {
     return Promise.resolve();
   }
 
-  async fill({ baseFeePerGas }: Pick<OperationsBlock, 'baseFeePerGas'>): Promise<boolean> {
+  async sendBundles({ baseFeePerGas }: Pick<OperationsBlock, 'baseFeePerGas'>): Promise<SentBundles> {
     const ready = this.next(baseFeePerGas, OPERATIONS_AT_ONCE);
-    // In order: those that need others come after them.
-    for (const one of ready) await this.give(one);
-    return ready.length > 0;
+    // One after the other: `next` returns an operation after the operations that it needs.
+    for (const entry of ready) await this.submit(entry);
+    return { hasProgressed: ready.length > 0, transactionHashes: [] };
   }
 
-  private next(baseFee: bigint, max: number): PooledOperation[] {
-    // What is whose matters to whoever puts them into bundles.
-    return this.options.pool.next({ nowMs: this.options.clock.elapsed(), baseFee, max, takesForeign: true });
+  private next(baseFee: bigint, max: number): MempoolEntry[] {
+    // Foreign operations, which clients signed, need no isolation here: the external bundler makes the bundles.
+    return this.options.mempool.next({ nowMs: this.options.clock.elapsed(), baseFee, max, takesForeign: true });
   }
 
-  private async give(one: PooledOperation): Promise<void> {
-    const { clock, refused, logger } = this.options;
-    const first = this.given.get(one) ?? 0;
-    this.given.set(one, first + 1);
-    one.waitsUntil = clock.elapsed() + NEXT_AFTER_MS;
+  private async submit(entry: MempoolEntry): Promise<void> {
+    const { clock, mempool, retries, logger } = this.options;
+    const first = this.submissions.get(entry) ?? 0;
+    this.submissions.set(entry, first + 1);
+    mempool.hold(entry.id, clock.elapsed() + NEXT_AFTER_MS);
     const from = first % this.addresses.length;
     for (const address of [...this.addresses.slice(from), ...this.addresses.slice(0, from)]) {
-      const answer = await this.ask(address, one);
+      const answer = await this.request(address, entry);
       if (answer.kind === 'taken') return;
       if (answer.kind === 'refused') {
-        await refused.refuse(one, answer.reason);
+        await retries.backOff(entry, answer.reason);
         return;
       }
       const { host } = new URL(address.url);
@@ -91,11 +93,11 @@ export class ExternalBundlers implements BundleWork {
     }
   }
 
-  private async ask(
+  private async request(
     { url, headers: credentials }: EndpointAddress,
-    { operation, userOpHash }: PooledOperation,
+    { operation, userOpHash }: MempoolEntry,
   ): Promise<{ kind: 'taken' } | { kind: 'refused' | 'failed'; reason: string }> {
-    const params = [rpcForm(storedOperation(operation)), this.options.entryPoint];
+    const params = [answeredOperationOf(operation), this.options.entryPoint];
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendUserOperation', params });
     try {
       const headers = { 'content-type': 'application/json', ...credentials };
@@ -104,11 +106,11 @@ export class ExternalBundlers implements BundleWork {
       const { result, error } = readAnswer(await readBounded(answer));
       if (result === userOpHash) return { kind: 'taken' };
       const { code, message = '' } = error ?? {};
-      // It has it already, or had it included: a block tells.
+      // The bundler already knows or included the operation: the blocks will show the outcome.
       if (/already (?:known|exists|in|submitted)/i.test(message)) return { kind: 'taken' };
       const isRefusal = code !== undefined && code <= -32_500 && code > -32_600;
       if (isRefusal) return { kind: 'refused', reason: /AA\d\d.*/.exec(message)?.[0] ?? message };
-      return { kind: 'failed', reason: message === '' ? 'the answer is not that of a bundler' : message };
+      return { kind: 'failed', reason: message === '' ? 'the answer is not one of ERC-7769' : message };
     } catch (error) {
       return { kind: 'failed', reason: error instanceof Error ? error.name : 'no answer' };
     }
@@ -142,22 +144,3 @@ const readBounded = async ({ body }: Response): Promise<string> => {
   }
   return Buffer.concat(chunks).toString();
 };
-
-const AMOUNTS = new Set([
-  'nonce',
-  'callGasLimit',
-  'verificationGasLimit',
-  'preVerificationGas',
-  'maxFeePerGas',
-  'maxPriorityFeePerGas',
-  'paymasterVerificationGasLimit',
-  'paymasterPostOpGasLimit',
-]);
-
-/** ERC-7769: quantities in hex, absent members left out. */
-const rpcForm = (stored: StoredUserOperation): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(stored).flatMap(([member, value]) =>
-      value === null ? [] : [[member, AMOUNTS.has(member) ? `0x${BigInt(value).toString(16)}` : value]],
-    ),
-  );

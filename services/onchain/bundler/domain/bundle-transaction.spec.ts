@@ -1,7 +1,7 @@
 import { Signature, Transaction } from 'ethers';
 import fc from 'fast-check';
 import { expect, it } from '@jest/globals';
-import { anAddress, someBytes } from '../testing/random-operation.ts';
+import { anAddress, someBytes } from '../../testing/random-operation.ts';
 import { signedTransaction, transactionDigest, transactionHash } from './bundle-transaction.ts';
 
 const amount = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n });
@@ -23,13 +23,13 @@ const aTransaction = fc
   .map((any) =>
     any.maxPriorityFeePerGas > any.maxFeePerGas ? { ...any, maxPriorityFeePerGas: any.maxFeePerGas } : any,
   );
-/** Some begin with zeros, which are left out. */
+/** Scalars, some with leading zeros, which the encoding leaves out. */
 const aScalar = fc
   .tuple(fc.nat({ max: 31 }), fc.uint8Array({ minLength: 32, maxLength: 32 }))
   .map(([zeros, bytes]) => Buffer.from(bytes).fill(0, 0, zeros).fill(1, 31));
 const lowered = (scalar: Buffer) => Buffer.from(scalar).fill(0x7f & scalar.readUInt8(), 0, 1);
 
-it('a transaction is what ethers makes of it, unsigned and signed', () => {
+it('a transaction is encoded as ethers encodes it, unsigned and signed', () => {
   fc.assert(
     fc.property(aTransaction, aScalar, aScalar, fc.constantFrom(27, 28), (transaction, r, high, v) => {
       const s = lowered(high);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { digitsOf } from './abi-encoding.ts';
+import { digitsOf } from '../../operations/domain/abi-encoding.ts';
 
-/** A transaction of EIP-1559 that moves no value. */
+/** An EIP-1559 transaction without value. */
 export interface BundleTransaction {
   chainId: number;
   nonce: number;
@@ -20,12 +20,12 @@ const LIST = 0xc0;
 const SCALAR_BYTES = 32;
 const V_OF_EVEN_Y = 27;
 
-/** Returns what an executor signs. */
+/** Returns the hash of an unsigned transaction, which the executor signs. */
 export const transactionDigest = (transaction: BundleTransaction): Buffer =>
   hash('keccak-256', typed(fieldsOf(transaction)), 'buffer');
 
 /**
- * Returns a signed transaction, as a node takes it, in `0x` hex.
+ * Returns a transaction with its signature, as `eth_sendRawTransaction` takes it: in `0x` hex.
  * @param signature 65 bytes: r, s, and 27 or 28
  */
 export const signedTransaction = (transaction: BundleTransaction, signature: Uint8Array): string => {
@@ -38,7 +38,6 @@ export const signedTransaction = (transaction: BundleTransaction, signature: Uin
   return `0x${typed([...fieldsOf(transaction), ...parts]).toString('hex')}`;
 };
 
-/** Returns the hash of a signed transaction. */
 export const transactionHash = (rawTransaction: string): string =>
   `0x${hash('keccak-256', Buffer.from(digitsOf(rawTransaction), 'hex'), 'hex')}`;
 
@@ -56,7 +55,7 @@ const fieldsOf = (transaction: BundleTransaction): Buffer[] => [
 
 const typed = (fields: readonly Buffer[]): Buffer => Buffer.concat([TYPE, list(fields)]);
 
-/** Recursive length prefix, of the Yellow Paper's appendix B. */
+/** Encodes a list in RLP, recursive length prefix (Yellow Paper, appendix B). */
 const list = (items: readonly Buffer[]): Buffer => {
   const content = Buffer.concat(items);
   return Buffer.concat([prefix(LIST, content.length), content]);
@@ -75,7 +74,7 @@ const prefix = (kind: number, length: number): Buffer => {
 
 const quantity = (value: bigint | number): Buffer => string(bytesOf(value));
 
-/** Big endian, without leading zeros: none for 0. */
+/** Returns a number as big-endian bytes without leading zeros: no bytes for 0. */
 const bytesOf = (value: bigint | number): Buffer => {
   const digits = value.toString(16);
   return withoutLeadingZeros(Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { BundlerEvent, BundlingMode } from '../../../schemas/events/bundler-events.ts';
-import { given } from '../../../shared/testing/given.ts';
+import type { BundlerEvent, BundlingMode } from '../../../../schemas/events/onchain/bundler-events.ts';
+import { given } from '../../../../shared/testing/given.ts';
 import { answerRequest, bundlingFold, setMode, type Bundling } from './bundling.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
@@ -18,19 +18,15 @@ const after = (...events: BundlerEvent[]) =>
   );
 
 describe('bundling', () => {
-  it('is automatic until it is set otherwise, and a mode that it has is not set again', () => {
+  it('is automatic until the mode is set, and does not set the same mode again', () => {
     const set = (mode: BundlingMode) => (bundling: Bundling) => setMode(bundling, chainId, mode);
-    after().when(set('auto')).then([]);
-    after()
-      .when(set('manual'))
-      .then([modeSet('manual')]);
-    after(modeSet('manual')).when(set('manual')).then([]);
-    after(modeSet('manual'))
-      .when(set('auto'))
-      .then([modeSet('auto')]);
+    after().decides(set('auto'), []);
+    after().decides(set('manual'), [modeSet('manual')]);
+    after(modeSet('manual')).decides(set('manual'), []);
+    after(modeSet('manual')).decides(set('auto'), [modeSet('auto')]);
   });
 
-  it('has the requests without an answer, oldest first, in whatever mode', () => {
+  it('keeps the requests without an answer, oldest first, in any mode', () => {
     const { state } = after(requested('a'), modeSet('manual'), requested('b'), requested('c'), answered('b'));
     expect(state).toEqual({
       mode: 'manual',
@@ -41,13 +37,13 @@ describe('bundling', () => {
     });
   });
 
-  it('answers a request once, with the transaction if there is one', () => {
+  it('answers a request once, with the hash of the transaction if there is one', () => {
     const answer = (transactionHash: string | null) => (bundling: Bundling) =>
       answerRequest(bundling, chainId, { requestId: 'a', transactionHash });
     const open = after(requested('a'), requested('b'));
-    open.when(answer('0xcc')).then([answered('a', '0xcc')]);
-    open.when(answer(null)).then([answered('a')]);
-    after(requested('a'), requested('b'), answered('a')).when(answer('0xcc')).then([]);
-    after().when(answer(null)).then([]);
+    open.decides(answer('0xcc'), [answered('a', '0xcc')]);
+    open.decides(answer(null), [answered('a')]);
+    after(requested('a'), requested('b'), answered('a')).decides(answer('0xcc'), []);
+    after().decides(answer(null), []);
   });
 });

@@ -1,10 +1,10 @@
-import type { BundlerEvent, BundlingMode } from '../../../schemas/events/bundler-events.ts';
+import type { BundlerEvent, BundlingMode } from '../../../../schemas/events/onchain/bundler-events.ts';
 
-/** When operations are put into bundles. */
+/** What `debug_bundler_*` calls set: the bundling mode, and the requests for a bundle that have no answer yet. */
 export interface Bundling {
-  /** `manual`: a bundle is made on request only. */
+  /** `manual`: bundles are made only on request. */
   mode: BundlingMode;
-  /** Those without an answer, oldest first. */
+  /** Requests without an answer, oldest first. */
   requests: readonly BundleRequest[];
 }
 

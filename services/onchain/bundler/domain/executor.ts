@@ -1,28 +1,31 @@
-import type { ExecutorEvent } from '../../../schemas/events/executor-events.ts';
+import type { ExecutorEvent } from '../../../../schemas/events/onchain/executor-events.ts';
 
 type DataOf<Type extends ExecutorEvent['type']> = Extract<ExecutorEvent, { type: Type }>['data'];
 export type SignedBundle = DataOf<'BundleSigned'>;
 
-/** A bundle whose block is not final. */
+/** A signed bundle that no final block includes. */
 export interface Bundle {
   nonce: number;
-  /** Ids of transactions. */
+  /** Ids of the user operations in the bundle. */
   operations: readonly string[];
-  /** What was signed for this nonce, the newest last: each has the same operations, but for one that has none. */
+  /**
+   * The transactions signed for this nonce, newest last: with the same operations, or with none, only to use the nonce.
+   */
   versions: readonly SignedBundle[];
   mined: { blockHash: string; blockNumber: number; transactionHash: string; success: boolean } | undefined;
 }
 
-/** An account that sends bundles. */
+/** The stored state of an account that sends bundles. */
 export interface Executor {
-  /** Of the next bundle; `undefined` before the first. */
+  /** The nonce of the next bundle; `undefined` before the first bundle. */
   nextNonce: number | undefined;
-  /** In the order of their nonces. */
+  /** Bundles that no final block includes, in the order of their nonces. */
   bundles: readonly Bundle[];
-  /** Of the process that sends them. */
+  /** The number of times that a process took over this executor. Only the newest process may sign bundles. */
   epoch: number;
-  /** When a block last had a bundle of it, and when a node last refused one; Unix milliseconds, 0 for never. */
+  /** When a bundle was last mined, in Unix milliseconds; 0 if never. */
   minedAt: number;
+  /** When a bundle was last withdrawn because a node refused it, in Unix milliseconds; 0 if never. */
   refusedAt: number;
 }
 
@@ -61,33 +64,34 @@ export const executorFold = {
   },
 };
 
-/** Another process has begun to send bundles. Whoever did before decides nothing any more. */
+/** Another process has started to send bundles: this process must send no more. */
 export class BundlerWasReplaced extends Error {
   override readonly name = 'BundlerWasReplaced';
 }
 
-/** Begins the work of a process: what an earlier one decides from now on is refused. */
+/** Starts a new epoch: from now on, earlier processes cannot sign, withdraw or give up bundles of the executor. */
 export const replaceBundler = (
   { epoch }: Executor,
   { chainId, executor }: Pick<SignedBundle, 'chainId' | 'executor'>,
 ): ExecutorEvent[] => [{ type: 'BundlerReplaced', data: { chainId, executor, epoch: epoch + 1 } }];
 
-/** @throws BundlerWasReplaced */
+/** @throws BundlerWasReplaced if another process has started to send bundles */
 export const signBundle = (executor: Executor, epoch: number, bundle: SignedBundle): ExecutorEvent[] => {
   requireEpoch(executor, epoch);
-  if (bundle.nonce < (executor.nextNonce ?? 0)) throw new Error(`the nonce ${String(bundle.nonce)} has a bundle`);
+  if (bundle.nonce < (executor.nextNonce ?? 0))
+    throw new Error(`the nonce ${String(bundle.nonce)} already has a bundle`);
   return [{ type: 'BundleSigned', data: bundle }];
 };
 
-/** @throws BundlerWasReplaced */
+/** @throws BundlerWasReplaced if another process has started to send bundles */
 export const replaceBundle = (executor: Executor, epoch: number, bundle: SignedBundle): ExecutorEvent[] => {
   requireEpoch(executor, epoch);
   return [{ type: 'BundleReplaced', data: bundle }];
 };
 
 /**
- * The node refused a bundle that it had never taken. Only of the newest nonce: what follows one that nobody uses would wait for
- * ever. @throws BundlerWasReplaced
+ * Withdraws a bundle that no node accepted, and frees its nonce. Only the bundle with the newest nonce can be
+ * withdrawn: a bundle with a later nonce would wait forever for the unused nonce. @throws BundlerWasReplaced
  */
 export const withdrawBundle = (
   executor: Executor,
@@ -103,16 +107,16 @@ export const withdrawBundle = (
 export const mineBundle = (executor: Executor, mined: DataOf<'BundleMined'>): ExecutorEvent[] => {
   const bundle = executor.bundles.find(({ nonce }) => nonce === mined.nonce);
   if (!bundle || bundle.mined?.blockHash === mined.blockHash) return [];
-  return [...leave(bundle, mined), { type: 'BundleMined', data: mined }];
+  return [...orphan(bundle, mined), { type: 'BundleMined', data: mined }];
 };
 
-/** That block left the chain. */
+/** Records that the block of a mined bundle was orphaned: the bundle is pending again. */
 export const reorganiseBundle = (
   executor: Executor,
   subject: Pick<SignedBundle, 'chainId' | 'executor' | 'nonce'> & { blockHash: string },
 ): ExecutorEvent[] => {
   const bundle = executor.bundles.find(({ nonce }) => nonce === subject.nonce);
-  return bundle?.mined?.blockHash === subject.blockHash ? leave(bundle, subject) : [];
+  return bundle?.mined?.blockHash === subject.blockHash ? orphan(bundle, subject) : [];
 };
 
 export const finaliseBundle = (
@@ -125,14 +129,14 @@ export const finaliseBundle = (
   return [{ type: 'BundleFinalized', data: { chainId, executor: address, nonce, transactionHash } }];
 };
 
-/** Its nonce was used by somebody else, in a final block. @throws BundlerWasReplaced */
+/** Gives up a bundle whose nonce another transaction used in a final block. @throws BundlerWasReplaced */
 export const loseBundle = (executor: Executor, epoch: number, lost: DataOf<'BundleLost'>): ExecutorEvent[] => {
   requireEpoch(executor, epoch);
   const bundle = executor.bundles.find(({ nonce }) => nonce === lost.nonce);
   return bundle && !bundle.mined ? [{ type: 'BundleLost', data: lost }] : [];
 };
 
-const leave = (
+const orphan = (
   { nonce, mined }: Bundle,
   { chainId, executor }: Pick<SignedBundle, 'chainId' | 'executor'>,
 ): ExecutorEvent[] => {

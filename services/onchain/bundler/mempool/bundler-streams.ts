@@ -1,19 +1,20 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { bundlerStream, type BundlerEvent } from '../../../schemas/events/bundler-events.ts';
-import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
-import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
-import { systemMetadata } from '../../../shared/event-store/own-metadata.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { bundlerStream, type BundlerEvent } from '../../../../schemas/events/onchain/bundler-events.ts';
+import { executorStream, type ExecutorEvent } from '../../../../schemas/events/onchain/executor-events.ts';
+import { transactionStream, type TransactionEvent } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { systemMetadata } from '../../../../shared/event-store/transactions/own-metadata.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import { bundlingFold, type Bundling } from '../domain/bundling.ts';
-import type { Entity } from '../domain/entity.ts';
+import type { Entity } from '../../reputation/domain/entity.ts';
 import { executorFold, type Executor } from '../domain/executor.ts';
-import { transactionFold, type Transaction } from '../domain/transaction.ts';
-import { Entities } from '../edge/entities.ts';
+import { transactionFold, type Transaction } from '../../transactions/domain/transaction.ts';
+import { loadTransaction } from '../../transactions/load-transaction.ts';
+import { Entities } from '../../reputation/entities.ts';
 
 const BUNDLES_KEPT = 1_000;
 
-/** What a bundler appends: it decides on what is stored, and not on what it remembers. */
-export class Records {
+/** The event streams that a bundler appends to. Each `decide` gets the stored state, not a state kept in memory. */
+export class BundlerStreams {
   private readonly entities: Entities;
 
   constructor(
@@ -23,7 +24,7 @@ export class Records {
     this.entities = new Entities(transactor);
   }
 
-  /** Returns the transaction as it is then. */
+  /** Appends the events from `decide` to a transaction, which is one signed operation. @returns its new state */
   async transaction(
     id: string,
     decide: (transaction: Transaction | undefined) => readonly TransactionEvent[],
@@ -38,10 +39,10 @@ export class Records {
     return state;
   }
 
-  async load(id: string): Promise<Transaction> {
-    const { state } = await this.transactor.load(transactionStream(id), transactionFold);
-    if (!state) throw new Error(`there is no transaction ${id}`);
-    return state;
+  async loadTransaction(id: string): Promise<Transaction> {
+    const transaction = await loadTransaction(this.transactor, id);
+    if (!transaction) throw new Error(`there is no transaction ${id}`);
+    return transaction;
   }
 
   async executor(address: string, decide: (executor: Executor) => readonly ExecutorEvent[]): Promise<Executor> {
@@ -65,12 +66,12 @@ export class Records {
     return state;
   }
 
-  /** What is known of a sender, factory or paymaster. */
+  /** Returns the reputation of a sender, factory or paymaster. */
   entity(address: string): Promise<Entity> {
-    return this.entities.of({ chainId: this.chainId, address });
+    return this.entities.load({ chainId: this.chainId, address });
   }
 
-  /** @param transactionHash of the bundle that it reverted */
+  /** Bans a sender, factory or paymaster. @param transactionHash of the bundle that it reverted */
   ban(address: string, transactionHash: string): Promise<void> {
     return this.entities.ban({ chainId: this.chainId, address }, transactionHash, this.metadata());
   }

@@ -1,37 +1,44 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { callsOf } from '../domain/account-calls.ts';
-import { idOfReplacement, type Submission } from '../domain/transaction.ts';
-import type { AccountNonces } from '../edge/account-nonces.ts';
-import type { OperationDrafts } from '../edge/operation-drafts.ts';
-import type { ServedChain } from '../edge/served-chains.ts';
-import type { Sponsor, Sponsors } from '../edge/sponsors.ts';
-import type { Submissions } from '../edge/submissions.ts';
-import type { PooledOperation } from './operation-pool.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { readAccountCalls } from '../../../../shared/chain/identifiers/account-call.ts';
+import { idOfReplacement, type Submission } from '../../transactions/domain/transaction.ts';
+import type { AccountNonces } from '../../transactions/account-nonces.ts';
+import type { OperationDrafts } from '../../transactions/operation-drafts.ts';
+import type { ServedChain } from '../../served-chains/served-chains.ts';
+import type { Sponsor, Sponsors } from '../../sponsorship/sponsors.ts';
+import type { Submissions } from '../../sending/submissions.ts';
+import type { MempoolEntry } from './mempool.ts';
 
-/** Whether there is a replacement now; `never` of an operation that came signed, of a user who was erased, of a revoked app. */
-export type SigningAnew = 'done' | 'refused now' | 'never';
+/**
+ * The result of signing an operation again. `refused now`: a later attempt may succeed. `never`: no attempt can
+ * succeed, for example because a client signed the operation, its user was erased, its app was revoked, or it was
+ * signed again before and that operation was dropped.
+ */
+export type ResignOutcome = 'done' | 'refused now' | 'never';
 
-/** Signs operations anew that cannot be included as they are. */
-export interface Replacements {
+/** Signs operations again that cannot be included as they are. */
+export interface Resigner {
   /**
-   * Stores an operation of the same nonce, which is then taken as any other: one that deploys the account, or does not any more,
-   * or that the paymaster signs for later.
+   * Submits a replacement of an operation, with the same nonce; it enters the mempool like any other operation. The
+   * replacement deploys the account, or no longer deploys it, or has a paymaster signature that expires later.
    */
-  signAnew: (
-    one: Pick<PooledOperation, 'id' | 'operation' | 'transaction'>,
+  resign: (
+    entry: Pick<MempoolEntry, 'id' | 'operation' | 'transaction'>,
     change: { deploys: boolean },
-  ) => Promise<SigningAnew>;
+  ) => Promise<ResignOutcome>;
 }
 
-/** The policy decided when the first one was signed. */
+/**
+ * A sponsorship policy without limits: the app's own policy already admitted the original operation. The paymaster's
+ * deposit still limits the replacement.
+ */
 const WITHOUT_LIMITS = { dayWei: null, userDayWei: null, operationWei: null, allow: [], anySession: true };
 
-/** The paymaster's deposit is too low, or the chain does not answer. */
+/** Codes of refusals that may pass: the paymaster's deposit is too low, or the chain does not answer. */
 const MAY_PASS: ReadonlySet<string> = new Set(['sponsorship_refused', 'dependency_unavailable']);
 
-/** Signs operations anew with keys of the vault. */
-export class SignedAnew implements Replacements {
+/** Signs operations again with the users' keys in the key vault. */
+export class OperationResigner implements Resigner {
   constructor(
     private readonly chain: ServedChain,
     private readonly drafts: OperationDrafts,
@@ -41,23 +48,23 @@ export class SignedAnew implements Replacements {
     private readonly metadata: () => EventMetadata,
   ) {}
 
-  async signAnew(...[one, { deploys }]: Parameters<Replacements['signAnew']>): Promise<SigningAnew> {
+  async resign(...[entry, { deploys }]: Parameters<Resigner['resign']>): Promise<ResignOutcome> {
     const { chain } = this;
-    const { submission } = one.transaction;
+    const { submission } = entry.transaction;
     const { userId, appId, chainId, sender } = submission;
     if (userId === null) return 'never';
-    const transactionId = idOfReplacement(one.id, 'signed anew');
+    const transactionId = idOfReplacement(entry.id, 'signed anew');
     const known = await this.submissions.find(transactionId);
-    // Where that one can never be included, its nonce may be another's.
+    // A dropped replacement can never be included, and its nonce may belong to another operation by now.
     if (known) return known.transaction.status === 'dropped' ? 'never' : 'done';
     const metadata = this.metadata();
     try {
       const account = await this.drafts.accountOf(userId, chainId);
       const sponsor = await this.sponsorOf(submission);
       const now = await chain.askAnew();
-      const operation = await this.operationOf(one, { deploys, submission });
-      await this.nonces.take(transactionId, { chainId, sender, nonce: operation.nonce, deploys }, metadata);
-      const toSubmit = { transactionId, userId, appId, account, operation, sponsor, now, replaces: one.id };
+      const operation = await this.operationOf(entry, { deploys, submission });
+      await this.nonces.reassign(transactionId, { chainId, sender, nonce: operation.nonce, deploys }, metadata);
+      const toSubmit = { transactionId, userId, appId, account, operation, sponsor, now, replaces: entry.id };
       await this.submissions.submit(toSubmit, metadata);
       return 'done';
     } catch (error) {
@@ -66,16 +73,16 @@ export class SignedAnew implements Replacements {
     }
   }
 
-  /** The same operation; with the factory it takes more gas. */
+  /** Returns the operation with or without the factory that deploys the account; adding it takes new gas limits. */
   private async operationOf(
-    { operation }: Pick<PooledOperation, 'operation'>,
+    { operation }: Pick<MempoolEntry, 'operation'>,
     { deploys, submission: { userId, chainId } }: { deploys: boolean; submission: Submission },
-  ): Promise<PooledOperation['operation']> {
+  ): Promise<MempoolEntry['operation']> {
     if (deploys === (operation.factory !== undefined)) return operation;
     if (!deploys) return { ...operation, factory: undefined };
     const account = await this.drafts.accountOf(userId ?? '', chainId);
     const { paymaster, maxFeePerGas, maxPriorityFeePerGas, nonce } = operation;
-    const call = callsOf(operation.callData)?.[0];
+    const call = readAccountCalls(operation.callData)?.[0];
     const terms = { call, tip: maxPriorityFeePerGas, paymaster: paymaster?.address, estimator: this.chain.estimator };
     const draft = await this.drafts.draft(this.chain, account, terms);
     const { factory, ...limits } = await this.drafts.withLimits(draft, true);

@@ -1,7 +1,7 @@
 import { Interface } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { someBytes } from '../testing/random-operation.ts';
+import { someBytes } from '../../testing/random-operation.ts';
 import { failedOperationOf, reasonOf } from './revert-reason.ts';
 
 const errors = new Interface([

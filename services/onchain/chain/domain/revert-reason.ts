@@ -1,11 +1,11 @@
-import { AbiReader, readIfWellFormed } from './abi-reader.ts';
+import { AbiReader, readIfWellFormed } from '../../operations/domain/abi-reader.ts';
 
-/** Names an operation that a bundle cannot hold. */
+/** An operation that makes its bundle fail. */
 export interface FailedOperation {
   index: number;
-  /** Begins with `AA` and two digits, unless the EntryPoint gives none. */
+  /** Begins with `AA` and two digits, unless the EntryPoint gives no reason. */
   reason: string;
-  /** With what its account, factory or paymaster reverted, in `0x` hex. */
+  /** The bytes with which its account, factory or paymaster reverted, in `0x` hex. */
   inner?: string;
 }
 
@@ -21,10 +21,10 @@ const SELECTOR_LENGTH = ERROR.length;
 
 const CHARACTERS_MAX = 256;
 const BYTES_OF_CHARACTER_MAX = 4;
-/** Control characters, those that turn the direction of text, halves of characters, what has no meaning, and line ends. */
+/** Control characters, those that turn the direction of text, lone surrogates, unassigned characters, and line ends. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** Of Solidity's documentation, "Panic via assert and Error via require". */
+/** From Solidity's documentation, "Panic via assert and Error via require". */
 const PANICS = new Map([
   [0x00n, 'inserted by the compiler'],
   [0x01n, 'assertion failed'],
@@ -38,7 +38,7 @@ const PANICS = new Map([
   [0x51n, 'call of a function that was never set'],
 ]);
 
-/** Returns, as text to show, why a call reverted. */
+/** Returns why a call reverted, as text that may be shown. */
 export const reasonOf = (revertData: string): string => {
   const { selector, reader } = parts(revertData);
   if (selector.length < SELECTOR_LENGTH) return 'the call reverted without a reason';
@@ -50,7 +50,7 @@ export const reasonOf = (revertData: string): string => {
   return reason ?? `custom error ${selector}`;
 };
 
-/** Returns what the EntryPoint says of an operation at fault; `undefined` of anything else. */
+/** Reads the EntryPoint's error about an operation at fault; `undefined` for any other revert data. */
 export const failedOperationOf = (revertData: string): FailedOperation | undefined => {
   const { selector, reader } = parts(revertData);
   if (selector !== FAILED_OP && selector !== FAILED_OP_WITH_REVERT) return undefined;

@@ -1,16 +1,16 @@
-import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
-import type { Projections } from '../../../shared/edge/projections.ts';
-import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/transactions.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { operationOf } from '../domain/transaction.ts';
-import type { OperationReceipts } from '../edge/operation-receipts.ts';
-import type { Submissions } from '../edge/submissions.ts';
-import { answeredOperationOf, quantityOf } from './operation-numbers.ts';
+import type { RpcParams, RpcResult } from '../../../../schemas/rpc/rpc-methods.ts';
+import type { Projections } from '../../../../shared/edge/answers/projections.ts';
+import { transactionsModel, type TransactionDocument } from '../../../../shared/read-models/onchain/transactions.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { operationOf } from '../../transactions/domain/transaction.ts';
+import type { OperationReceipts } from '../../transactions/operation-receipts.ts';
+import type { Submissions } from '../../sending/submissions.ts';
+import { answeredOperationOf, quantityOf } from '../../operations/domain/user-operation.ts';
 import type { RpcContext } from './rpc-context.ts';
 
 const { transaction } = transactionsModel.collections;
 
-/** What became of operations that were accepted here, over `/rpc` or not. */
+/** The status of operations that this service accepted, over `/rpc` or not. */
 export class AcceptedOperations {
   constructor(
     private readonly readStore: Pick<ReadStore, 'find'>,

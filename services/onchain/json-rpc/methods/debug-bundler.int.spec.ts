@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userOpHash } from '../domain/operation-hash.ts';
-import { accountImplementation } from '../domain/smart-account.ts';
-import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
-import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
-import { RpcUnderTest, type OwnedAccount } from '../testing/rpc-under-test.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
+import { rpcCodes } from '../../../../schemas/rpc/rpc-messages.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { userOpHash } from '../../operations/domain/operation-hash.ts';
+import { accountImplementation } from '../../smart-accounts/domain/smart-account.ts';
+import { nonceOf, type UserOperation } from '../../operations/domain/user-operation.ts';
+import { IMPLEMENTATION_SLOT } from '../../../../shared/chain/state/eip-1967.ts';
+import { RpcUnderTest, type OwnedAccount } from '../../testing/rpc-under-test.ethers.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { SendsUnderTest } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 20_000;

@@ -1,23 +1,31 @@
-import { bundlerStream, type BundlerEvent } from '../../../schemas/events/bundler-events.ts';
-import { entityEvents, type EntityEvent } from '../../../schemas/events/entity-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
-import type { Projections } from '../../../shared/edge/projections.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { readEvery } from '../../../shared/event-store/read-every.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { bundlingFold, setMode, type Bundling } from '../domain/bundling.ts';
-import { reputationStatus } from '../domain/entity.ts';
-import { delay, operationOf, TAKEN_OUT, transactionFold, type Transaction } from '../domain/transaction.ts';
-import type { Entities } from '../edge/entities.ts';
-import { openTransactions } from '../edge/open-transactions.ts';
-import { addressOf, answeredOperationOf, quantityOf } from './operation-numbers.ts';
+import { bundlerStream, type BundlerEvent } from '../../../../schemas/events/onchain/bundler-events.ts';
+import { entityEvents, type EntityEvent } from '../../../../schemas/events/onchain/entity-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
+import type { RpcParams, RpcResult } from '../../../../schemas/rpc/rpc-methods.ts';
+import type { Projections } from '../../../../shared/edge/answers/projections.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { readEvery } from '../../../../shared/event-store/read-every.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { transactionsModel } from '../../../../shared/read-models/onchain/transactions.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { bundlingFold, setMode, type Bundling } from '../../bundler/domain/bundling.ts';
+import { reputationStatus } from '../../reputation/domain/entity.ts';
+import {
+  delay,
+  operationOf,
+  TAKEN_OUT,
+  transactionFold,
+  type Transaction,
+} from '../../transactions/domain/transaction.ts';
+import type { Entities } from '../../reputation/entities.ts';
+import { loadTransaction } from '../../transactions/load-transaction.ts';
+import { openTransactions } from '../../transactions/open-transactions.ts';
+import { answeredOperationOf, quantityOf } from '../../operations/domain/user-operation.ts';
+import { addressOf } from './operation-numbers.ts';
 import type { RpcContext } from './rpc-context.ts';
 
-/** The process that bundles answers sooner, if there is one. */
+/** A bundling process answers sooner than this, if there is one. */
 const BUNDLED_WITHIN_MS = 10_000;
 
 interface DebugParts {
@@ -29,11 +37,11 @@ interface DebugParts {
 
 type OnChain = Pick<RpcContext, 'chain' | 'metadata'>;
 
-/** `debug_bundler_*` (ERC-7769): for tests of wallets, where nobody else sends. Any process may be asked. */
+/** `debug_bundler_*` (ERC-7769): for tests of wallets, with no other senders. Any process answers. */
 export class DebugBundler {
   constructor(private readonly parts: DebugParts) {}
 
-  /** What was accepted stays `submitted`, because whoever has the signature may submit it, but is bundled no more. */
+  /** Accepted operations stay `submitted`, because anybody who has the signature may submit them, but are not bundled any more. */
   async clearState({ chain, metadata }: OnChain): Promise<'ok'> {
     const { chainId } = chain.settings;
     for await (const { submission } of this.mempool(chainId)) {
@@ -56,7 +64,7 @@ export class DebugBundler {
     return operations;
   }
 
-  /** @throws Refusal dependency_unavailable where no process bundles */
+  /** @throws Refusal dependency_unavailable if no process bundles */
   async sendBundleNow({ chain, metadata }: OnChain): Promise<RpcResult<'debug_bundler_sendBundleNow'>> {
     const { transactor } = this.parts;
     const { chainId } = chain.settings;
@@ -103,9 +111,9 @@ export class DebugBundler {
     const { chainId } = chain.settings;
     const reputations: RpcResult<'debug_bundler_dumpReputation'> = [];
     for (const [address, seen] of await this.seenOf(chainId)) {
-      // Callers are counted in the same way, and are no entities of ERC-7562.
+      // Callers are counted in the same way, but are not entities of ERC-7562.
       if (!address.startsWith('0x')) continue;
-      const entity = await entities.of({ chainId, address });
+      const entity = await entities.load({ chainId, address });
       const { opsSeen, opsIncluded } = entity.reputation ?? { opsSeen: 0, opsIncluded: 0 };
       reputations.push({
         address,
@@ -122,7 +130,7 @@ export class DebugBundler {
     await models.reached(transactionsModel.name, await transactor.store.head());
     for await (const { id, status } of openTransactions(readStore, chainId)) {
       if (status !== 'submitted') continue;
-      const transaction = await this.transaction(id);
+      const transaction = await loadTransaction(transactor, id);
       if (transaction?.status === 'submitted' && transaction.delayedBy !== TAKEN_OUT) yield transaction;
     }
   }
@@ -148,14 +156,10 @@ export class DebugBundler {
   private async includedOf(ids: ReadonlySet<string>): Promise<number> {
     let included = 0;
     for (const id of ids) {
-      const { status } = (await this.transaction(id)) ?? {};
+      const { status } = (await loadTransaction(this.parts.transactor, id)) ?? {};
       if (status === 'included' || status === 'reverted') included += 1;
     }
     return included;
-  }
-
-  private async transaction(id: string): Promise<Transaction | undefined> {
-    return (await this.parts.transactor.load(transactionStream(id), transactionFold)).state;
   }
 
   private async change(

@@ -1,10 +1,10 @@
-import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import { holderKey } from '../../../shared/auth/holder-key.ts';
-import type { PreparedChain } from '../domain/prepared-chain.ts';
-import type { Transaction } from '../domain/transaction.ts';
-import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
-import type { Entities } from '../edge/entities.ts';
-import type { ServedChain } from '../edge/served-chains.ts';
+import { rpcCodes } from '../../../../schemas/rpc/rpc-messages.ts';
+import { holderKey } from '../../../../shared/auth/holder-key.ts';
+import type { PreparedChain } from '../../prepare-chain/domain/prepared-chain.ts';
+import type { Transaction } from '../../transactions/domain/transaction.ts';
+import { maxCostOf, type UserOperation } from '../../operations/domain/user-operation.ts';
+import type { Entities } from '../../reputation/entities.ts';
+import type { ServedChain } from '../../served-chains/served-chains.ts';
 import type { RpcContext } from './rpc-context.ts';
 import { RpcError, validationRefused } from './rpc-error.ts';
 
@@ -19,14 +19,14 @@ interface Admission {
 }
 
 /**
- * Whoever has the key of an account may do with it what he likes while its operations wait, whatever its code is. So each
- * sender, factory and paymaster has few pending, and can pay for all of them; and each caller, who may have many accounts.
+ * The owner of an account's key may change its state while its operations wait, whatever its code is. So each sender, factory
+ * and paymaster has few pending operations and can pay for all of them. Callers, who may have many accounts, are limited, too.
  */
 export class ForeignOperations {
   constructor(private readonly entities: Entities) {}
 
   /**
-   * @returns what takes it back where the operation is refused for another reason
+   * @returns a function that withdraws the admission if the operation is refused for another reason
    * @throws Throttled, RpcError
    */
   async admit(
@@ -38,15 +38,15 @@ export class ForeignOperations {
     const foreignFactory = factory?.address === accountFactory ? undefined : factory?.address;
     const foreignPaymaster = paymaster?.address === prepared.paymaster ? undefined : paymaster?.address;
     const counted: string[] = [];
-    const takeBack = async () => {
-      for (const address of counted) await this.entities.takeBack({ chainId, address }, transactionId, metadata);
+    const withdraw = async () => {
+      for (const address of counted) await this.entities.withdraw({ chainId, address }, transactionId, metadata);
     };
     const admitted = (address: string, pendingMax: number): Promise<Transaction[]> => {
       counted.push(address);
       return this.entities.admit({ chainId, address }, { transactionId, nonce, sender, pendingMax }, metadata);
     };
     try {
-      // First, because another caller may have the same operation: all that comes after is the same for both.
+      // First, because another caller may send the same operation: all later steps are the same for both.
       await admitted(holderKey(caller), OF_CALLER_MAX);
       const ofSender = await admitted(sender, OF_SENDER_MAX);
       if (paymaster === undefined) await requireFunds(chain, operation, ofSender);
@@ -56,15 +56,15 @@ export class ForeignOperations {
         const costs = others.map(({ submission }) => BigInt(submission.maxCostWei));
         await requireDeposit(chain, foreignPaymaster, [maxCostOf(operation), ...costs]);
       }
-      return takeBack;
+      return withdraw;
     } catch (error) {
-      await takeBack();
+      await withdraw();
       throw error;
     }
   }
 }
 
-/** An account covers all that it has pending and pays for itself. @throws RpcError */
+/** Requires that an account covers all pending operations that it pays for itself. @throws RpcError */
 const requireFunds = async (
   chain: ServedChain,
   operation: UserOperation,
@@ -78,7 +78,7 @@ const requireFunds = async (
   throw validationRefused("AA21 the account's balance does not cover all that it has pending", '0x', undefined);
 };
 
-/** The deposit of a paymaster covers all that it has pending. @throws RpcError */
+/** Requires that the deposit of a paymaster covers all its pending operations. @throws RpcError */
 const requireDeposit = async (chain: ServedChain, paymaster: string, costs: readonly bigint[]): Promise<void> => {
   const [account] = await chain.accounts.ask([paymaster]);
   const sum = costs.reduce((all, wei) => all + wei, 0n);

@@ -1,14 +1,15 @@
-import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
-import { holderKey } from '../../../shared/auth/holder-key.ts';
-import type { CountedSimulations } from '../edge/counted-simulations.ts';
-import type { EstimationRequest, GasLimits } from '../edge/gas-estimator.ts';
-import { quantityOf, readOperation, readStateOverride } from './operation-numbers.ts';
+import type { RpcParams, RpcResult } from '../../../../schemas/rpc/rpc-methods.ts';
+import { holderKey } from '../../../../shared/auth/holder-key.ts';
+import type { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import type { EstimationRequest, GasLimits } from '../../gas/gas-estimator.ts';
+import { quantityOf } from '../../operations/domain/user-operation.ts';
+import { readOperation, readStateOverride } from './operation-numbers.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { RpcContext } from './rpc-context.ts';
 
 type AskedBy = Pick<RpcContext, 'chain' | 'caller' | 'ended'>;
 
-/** Finds the gas of operations that clients made. */
+/** Estimates the gas of operations that clients made. */
 export class OperationEstimates {
   constructor(private readonly simulations: CountedSimulations) {}
 

@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import type { AnsweredOperation, DraftOperation, StateOverride } from '../../../schemas/rpc/rpc-operation.ts';
-import { readAddress } from '../../../shared/chain/address.ts';
-import { plainText } from '../../../shared/errors/plain-text.ts';
-import { safeParse } from '../../../shared/primitives/safe-parse.ts';
-import { STUB_SIGNATURE } from '../domain/operation-hash.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import type { DraftOperation, StateOverride } from '../../../../schemas/rpc/rpc-operation.ts';
+import { readAddress } from '../../../../shared/chain/identifiers/address.ts';
+import { plainText } from '../../../../shared/errors/plain-text.ts';
+import { safeParse } from '../../../../shared/primitives/text/safe-parse.ts';
+import { STUB_SIGNATURE } from '../../operations/domain/operation-hash.ts';
+import { quantityOf, type UserOperation } from '../../operations/domain/user-operation.ts';
 import { invalidParams } from './rpc-error.ts';
 
-export const quantityOf = (value: bigint | number): string => `0x${value.toString(16)}`;
-
-/** @throws RpcError where a checksum is wrong */
+/** @throws RpcError if the checksum is wrong */
 export const addressOf = (member: string, text: string): string => {
   const address = readAddress(text);
   if (address === undefined) throw invalidParams(`${member}: does not have its EIP-55 checksum`);
@@ -18,7 +16,7 @@ export const addressOf = (member: string, text: string): string => {
 
 const amountOf = (text: string | null | undefined): bigint => BigInt(text ?? 0);
 
-/** Reads an operation: limits and fees that are missing are 0, a missing signature is a stub. @throws RpcError */
+/** Reads an operation: missing limits and fees are 0, a missing signature is a stub. @throws RpcError */
 export const readOperation = (given: DraftOperation): UserOperation => {
   const { factory, factoryData, paymaster, paymasterData } = given;
   requireWhoseDataItIs('factory', factory, factoryData);
@@ -48,13 +46,13 @@ export const readOperation = (given: DraftOperation): UserOperation => {
 };
 
 type Given = string | null | undefined;
-/** Data that no contract is given would be left out, and the operation be another. */
+/** Data without a contract would be left out, which would change the operation. */
 const requireWhoseDataItIs = (member: 'factory' | 'paymaster', address: Given, data: Given): void => {
   if (address == null && (data ?? '0x') !== '0x')
     throw invalidParams(`userOperation.${member}: is missing, and ${member}Data is there`);
 };
 
-/** Reads a state override set, with amounts as every node takes them. @throws RpcError */
+/** Reads a state override set, with amounts in the form that every node takes. @throws RpcError */
 export const readStateOverride = (given: StateOverride): StateOverride => {
   const read = new Map<string, StateOverride[string]>();
   for (const [text, { balance, nonce, ...rest }] of Object.entries(given)) {
@@ -67,28 +65,6 @@ export const readStateOverride = (given: StateOverride): StateOverride => {
     });
   }
   return Object.fromEntries(read);
-};
-
-export const answeredOperationOf = (operation: UserOperation): AnsweredOperation => {
-  const { factory, paymaster } = operation;
-  return {
-    sender: operation.sender,
-    nonce: quantityOf(operation.nonce),
-    ...(factory && { factory: factory.address, factoryData: factory.data }),
-    callData: operation.callData,
-    callGasLimit: quantityOf(operation.callGasLimit),
-    verificationGasLimit: quantityOf(operation.verificationGasLimit),
-    preVerificationGas: quantityOf(operation.preVerificationGas),
-    maxFeePerGas: quantityOf(operation.maxFeePerGas),
-    maxPriorityFeePerGas: quantityOf(operation.maxPriorityFeePerGas),
-    ...(paymaster && {
-      paymaster: paymaster.address,
-      paymasterVerificationGasLimit: quantityOf(paymaster.verificationGasLimit),
-      paymasterPostOpGasLimit: quantityOf(paymaster.postOpGasLimit),
-      paymasterData: paymaster.data,
-    }),
-    signature: operation.signature,
-  };
 };
 
 /** Of a key the schema that it has to fit says why. */

@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { chainSettings } from '../../../shared/config/settings.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { createAccountData } from '../domain/account-calls.ts';
-import { FORKS } from '../domain/fork-rules.ts';
-import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
-import { preVerificationGas } from '../domain/pre-verification-gas.ts';
-import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
-import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
-import { contractCode } from '../prepare-chain/contracts.ts';
-import { returns, reverts } from '../testing/evm-code.ts';
-import { RpcUnderTest, type OwnedAccount, type RpcAnswer } from '../testing/rpc-under-test.ethers.ts';
-import { SendsUnderTest, type Sender } from '../testing/sends-under-test.ethers.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { chainSettings } from '../../../../shared/config/chain-settings.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { createAccountData } from '../../operations/domain/account-calls.ts';
+import { FORKS } from '../../operations/domain/fork-rules.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../../operations/domain/operation-hash.ts';
+import { preVerificationGas } from '../../operations/domain/pre-verification-gas.ts';
+import { nonceOf, type UserOperation } from '../../operations/domain/user-operation.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcOperationsChain } from '../../chain/operations-chain.json-rpc.ts';
+import { contractCode } from '../../prepare-chain/contracts.ts';
+import { returns, reverts } from '../../testing/evm-code.ts';
+import { RpcUnderTest, type OwnedAccount, type RpcAnswer } from '../../testing/rpc-under-test.ethers.ts';
+import { SendsUnderTest, type Sender } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const ETHER = 10n ** 18n;
@@ -57,16 +58,19 @@ interface Row {
 describe('an operation that the EntryPoint refuses', () => {
   let sends: SendsUnderTest;
   let rpc: RpcUnderTest;
+  let client: ChainClient;
   let chain: JsonRpcOperationsChain;
   let account: OwnedAccount;
   beforeAll(async () => {
     sends = await SendsUnderTest.start(folder, { executors: 1 });
     rpc = await RpcUnderTest.start(sends);
-    chain = new JsonRpcOperationsChain(chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [sends.anvil.rpcUrl] }));
+    const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [sends.anvil.rpcUrl] });
+    client = new ChainClient(Anvil.chainId, settings.rpcUrls);
+    chain = new JsonRpcOperationsChain(client, settings);
     account = await rpc.deployed();
   });
   afterAll(async () => {
-    chain.close();
+    client.close();
     await sends.stop();
   });
 

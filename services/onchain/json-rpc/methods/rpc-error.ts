@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../../schemas/json.ts';
-import { rpcCodes, type RpcCode } from '../../../schemas/rpc/rpc-messages.ts';
-import { OutcomeUnknown, WrongExpectedRevision } from '../../../shared/event-store/event-store.ts';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { rpcCodes, type RpcCode } from '../../../../schemas/rpc/rpc-messages.ts';
+import { OutcomeUnknown, WrongExpectedRevision } from '../../../../shared/event-store/event-store.ts';
+import { ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 
-/** What a call is answered that fails. Its message is shown to the caller. */
+/** The answer to a call that fails. Its message is shown to the caller. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
@@ -19,7 +19,7 @@ export class RpcError extends Error {
 
 export const invalidParams = (message: string): RpcError => new RpcError(rpcCodes.invalidParams, message);
 
-/** The paymaster of the operation that a call is about; `undefined` without one. */
+/** The paymaster of the call's operation; `undefined` if there is none. */
 type Paymaster = string | undefined;
 
 /** @param reason of the EntryPoint: `AA…`, or empty */
@@ -38,7 +38,7 @@ export const validationRefused = (reason: string, revertData: string, paymaster:
   }
 };
 
-/** Returns what is answered instead of a result; `undefined` of a failure that only the log is told about. */
+/** Returns the error answer for a failure; `undefined` for a failure that is only logged. */
 export const rpcErrorOf = (error: unknown, paymaster?: Paymaster): RpcError | undefined => {
   if (error instanceof RpcError) return error;
   if (error instanceof Refusal) return refused(error, paymaster);

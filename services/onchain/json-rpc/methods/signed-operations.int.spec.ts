@@ -1,27 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { executeCall } from '../domain/account-calls.ts';
-import { FORKS } from '../domain/fork-rules.ts';
-import { userOpHash } from '../domain/operation-hash.ts';
-import { idOfOperation } from '../domain/transaction.ts';
-import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
-import { reverts } from '../testing/evm-code.ts';
-import { RpcUnderTest, type OwnedAccount } from '../testing/rpc-under-test.ethers.ts';
-import { NOBODY, SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { rpcCodes } from '../../../../schemas/rpc/rpc-messages.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { call } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { executeCall } from '../../operations/domain/account-calls.ts';
+import { FORKS } from '../../operations/domain/fork-rules.ts';
+import { userOpHash } from '../../operations/domain/operation-hash.ts';
+import { idOfOperation } from '../../transactions/domain/transaction.ts';
+import { nonceOf, type UserOperation } from '../../operations/domain/user-operation.ts';
+import { reverts, SAYS_NO } from '../../testing/evm-code.ts';
+import { RpcUnderTest, type OwnedAccount } from '../../testing/rpc-under-test.ethers.ts';
+import { NOBODY, SendsUnderTest } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const GWEI = 10n ** 9n;
 const HAPPENS_WITHIN_MS = 20_000;
 const MEBIBYTE = 1_048_576;
 const { invalidParams, callReverts } = rpcCodes;
-/** `Error("no")` */
-const SAYS_NO = `0x08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`;
 
 describe('an operation that came signed', () => {
   let sends: SendsUnderTest;

@@ -1,23 +1,24 @@
-import { executorStream } from '../../../schemas/events/executor-events.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import type { RpcParams } from '../../../schemas/rpc/rpc-methods.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import { Throttled } from '../domain/entity.ts';
-import { executorFold } from '../domain/executor.ts';
-import { holderOf, NonceTaken } from '../domain/nonces.ts';
-import { faultOfBounds } from '../domain/operation-bounds.ts';
-import { userOpHash as hashOf } from '../domain/operation-hash.ts';
-import type { PreparedChain } from '../domain/prepared-chain.ts';
-import { idOfOperation, putBack, submit, transactionFold } from '../domain/transaction.ts';
-import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
-import type { AccountNonces } from '../edge/account-nonces.ts';
-import type { ChainConditions } from '../edge/chain-conditions.ts';
-import type { CountedSimulations } from '../edge/counted-simulations.ts';
-import type { Deposits } from '../edge/deposits.ts';
-import type { Simulation } from '../edge/operations-chain.ts';
-import type { ServedChain } from '../edge/served-chains.ts';
+import { executorStream } from '../../../../schemas/events/onchain/executor-events.ts';
+import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { rpcCodes } from '../../../../schemas/rpc/rpc-messages.ts';
+import type { RpcParams } from '../../../../schemas/rpc/rpc-methods.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { Throttled } from '../../reputation/domain/entity.ts';
+import { executorFold } from '../../bundler/domain/executor.ts';
+import { holderOf, NonceTaken } from '../../transactions/domain/nonces.ts';
+import { faultOfBounds } from '../../operations/domain/operation-bounds.ts';
+import { userOpHash as hashOf } from '../../operations/domain/operation-hash.ts';
+import type { PreparedChain } from '../../prepare-chain/domain/prepared-chain.ts';
+import { idOfOperation, putBack, submit, transactionFold } from '../../transactions/domain/transaction.ts';
+import { loadTransaction } from '../../transactions/load-transaction.ts';
+import { maxCostOf, storedOperation, type UserOperation } from '../../operations/domain/user-operation.ts';
+import type { AccountNonces } from '../../transactions/account-nonces.ts';
+import type { ChainConditions } from '../../served-chains/chain-conditions.ts';
+import type { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import type { Deposits } from '../../sponsorship/deposits.ts';
+import type { Simulation } from '../../chain/operations-chain.ts';
+import type { ServedChain } from '../../served-chains/served-chains.ts';
 import type { ForeignOperations } from './foreign-operations.ts';
 import { readOperation } from './operation-numbers.ts';
 import { invalidParams, RpcError } from './rpc-error.ts';
@@ -35,7 +36,7 @@ interface Signed {
   headBlock: number;
 }
 
-/** Takes operations that came signed: once one is stored, it is carried out. */
+/** Accepts operations that clients signed. Stored operations are carried out. */
 export class SignedOperations {
   constructor(
     private readonly transactor: Transactor,
@@ -46,7 +47,7 @@ export class SignedOperations {
     private readonly simulations: CountedSimulations,
   ) {}
 
-  /** @returns its hash, the same again for the same operation. @throws RpcError, Refusal, ChainUnavailable */
+  /** @returns the hash of the operation, also for a repeat. @throws RpcError, Refusal, ChainUnavailable */
   async send({ userOperation }: RpcParams<'eth_sendUserOperation'>, context: RpcContext): Promise<string> {
     const { chain } = context;
     const { chainId, entryPoint } = chain.settings;
@@ -66,8 +67,8 @@ export class SignedOperations {
     await this.requireDeposit(chain, signed);
     await this.conditions.requireGas(chain);
     try {
-      const takeBack = await this.foreign.admit(signed, context);
-      await this.store(await this.claim(signed, context, takeBack), signed, context);
+      const withdraw = await this.foreign.admit(signed, context);
+      await this.store(await this.claim(signed, context, withdraw), signed, context);
     } catch (error) {
       if (error instanceof NonceTaken) throw invalidParams(error.message);
       if (!(error instanceof Throttled)) throw error;
@@ -76,7 +77,7 @@ export class SignedOperations {
     return userOpHash;
   }
 
-  /** One that was taken out of the mempool is put back. */
+  /** Puts an operation back that `debug_bundler_clearState` took out of the mempool. */
   private async isKnown(transactionId: string, { metadata }: RpcContext): Promise<boolean> {
     const stream = transactionStream(transactionId);
     const { state } = await this.transactor.load(stream, transactionFold);
@@ -88,9 +89,8 @@ export class SignedOperations {
   /** This service signed it itself, and somebody has seen it. */
   private async isHeldBy(userOpHash: string, { sender, nonce }: UserOperation, chainId: number): Promise<boolean> {
     const holder = holderOf(await this.nonces.of({ chainId, sender }), nonce);
-    if (holder === undefined) return false;
-    const { state } = await this.transactor.load(transactionStream(holder), transactionFold);
-    return state?.submission.userOpHash === userOpHash;
+    const transaction = holder === undefined ? undefined : await loadTransaction(this.transactor, holder);
+    return transaction?.submission.userOpHash === userOpHash;
   }
 
   /** Of our paymaster: everything that it signed. @throws RpcError */
@@ -105,7 +105,7 @@ export class SignedOperations {
   private async claim(
     { transactionId, operation, prepared }: Signed,
     { chain, metadata }: RpcContext,
-    takeBack: () => Promise<void>,
+    withdraw: () => Promise<void>,
   ): Promise<string | null> {
     const { sender, nonce, factory, maxFeePerGas, maxPriorityFeePerGas } = operation;
     const { chainId } = chain.settings;
@@ -113,12 +113,12 @@ export class SignedOperations {
     try {
       return await this.nonces.claim(transactionId, claim, () => this.bundled(chainId, prepared), metadata);
     } catch (error) {
-      if (error instanceof NonceTaken) await takeBack();
+      if (error instanceof NonceTaken) await withdraw();
       throw error;
     }
   }
 
-  /** The transactions that are in bundles whose nonces are not used yet. */
+  /** Returns the transactions in bundles whose nonces are not used yet. */
   private async bundled(chainId: number, { executors }: PreparedChain): Promise<Set<string>> {
     const loaded = await Promise.all(
       executors.map((executor) => this.transactor.load(executorStream(chainId, executor), executorFold)),

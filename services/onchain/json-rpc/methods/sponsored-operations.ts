@@ -1,26 +1,26 @@
-import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
-import { holderKey } from '../../../shared/auth/holder-key.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { callsOf } from '../domain/account-calls.ts';
-import { faultOfBounds } from '../domain/operation-bounds.ts';
-import { STUB_PAYMASTER_DATA, userOpHash } from '../domain/operation-hash.ts';
-import { feesAtMost, refusedBy, ruleAgainstGas } from '../domain/sponsorship-policy.ts';
-import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
-import type { CountedSimulations } from '../edge/counted-simulations.ts';
-import type { OperationSigner } from '../edge/operation-signer.ts';
-import type { GasLimits } from '../edge/gas-estimator.ts';
-import type { ChainNow } from '../edge/served-chains.ts';
-import type { Sponsor, Sponsors } from '../edge/sponsors.ts';
-import { SIGNED_FOR_SECONDS, signedUntil } from '../edge/submissions.ts';
+import type { RpcParams, RpcResult } from '../../../../schemas/rpc/rpc-methods.ts';
+import { holderKey } from '../../../../shared/auth/holder-key.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { readAccountCalls } from '../../../../shared/chain/identifiers/account-call.ts';
+import { faultOfBounds } from '../../operations/domain/operation-bounds.ts';
+import { STUB_PAYMASTER_DATA, userOpHash } from '../../operations/domain/operation-hash.ts';
+import { feesAtMost, refusedBy, ruleAgainstGas } from '../../sponsorship-policy/domain/sponsorship-policy.ts';
+import { quantityOf, maxCostOf, type UserOperation } from '../../operations/domain/user-operation.ts';
+import type { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import type { OperationSigner } from '../../sending/operation-signer.ts';
+import type { GasLimits } from '../../gas/gas-estimator.ts';
+import type { ChainNow } from '../../served-chains/served-chains.ts';
+import type { Sponsor, Sponsors } from '../../sponsorship/sponsors.ts';
+import { SIGNED_FOR_SECONDS, signedUntil } from '../../sending/submissions.ts';
 import type { OperationEstimates } from './operation-estimates.ts';
-import { quantityOf, readOperation } from './operation-numbers.ts';
+import { readOperation } from './operation-numbers.ts';
 import { invalidParams, rpcErrorOf } from './rpc-error.ts';
 import type { RpcContext } from './rpc-context.ts';
 import { isOurAccount, requireValid } from './validated-operations.ts';
 
-/** What a VerifyingPaymaster takes, measured as 18,600, with some margin. It has no `postOp`. */
+/** The gas of a VerifyingPaymaster, measured as 18,600, with some margin. It has no `postOp`. */
 const VERIFICATION_GAS = 28_000n;
-/** For each word of the operation, which is copied and hashed; and what memory costs besides. */
+/** The gas for each word of the operation, which is copied and hashed, and the quadratic cost of memory. */
 const WORD_GAS = 24n;
 const MEMORY_DIVISOR = 256n;
 const WORD_BYTES = 32n;
@@ -50,7 +50,7 @@ export class SponsoredOperations {
     return answerOf({ address, ...limits, data: STUB_PAYMASTER_DATA });
   }
 
-  /** Signs for an operation that was simulated, once what it may cost is reserved. @throws RpcError */
+  /** Signs a simulated operation once its maximum cost is reserved. @throws RpcError */
   async sign(
     { userOperation }: RpcParams<'pm_getPaymasterData'>,
     context: RpcContext,
@@ -71,13 +71,13 @@ export class SponsoredOperations {
     }
   }
 
-  /** Of what is no account of ours nobody knows what it does. */
+  /** Only the calls of our own accounts are known. */
   private async sponsorOf(operation: UserOperation, { chain, app, caller }: RpcContext): Promise<Sponsor> {
-    const calls = (await isOurAccount(chain, operation)) ? callsOf(operation.callData) : undefined;
+    const calls = (await isOurAccount(chain, operation)) ? readAccountCalls(operation.callData) : undefined;
     return this.sponsors.sponsorOf(app, { chain, sessionAppId: caller.appId, calls });
   }
 
-  /** Returns the operation with our paymaster, its data a stub. @throws RpcError; Refusal with the rule `gas` */
+  /** Returns the operation with our paymaster, whose data is a stub. @throws RpcError; Refusal with the rule `gas` */
   private async simulated(
     given: UserOperation,
     { chain, paymaster: address }: Sponsor,
@@ -91,19 +91,19 @@ export class SponsoredOperations {
     ]);
     const verificationGasLimit = asked === 0n ? needed.paymasterVerificationGasLimit : asked;
     const operation = { ...given, paymaster: { ...stub, verificationGasLimit } };
-    // The client may have asked the node later than we did.
+    // The client may have asked the node later than this service did.
     const dataFeeGas = await chain.dataFeeGas(operation);
     const limits = { ...needed, preVerificationGas: await chain.preVerificationGas(operation, dataFeeGas) };
     if (ruleOf(operation, limits, now) && ruleOf(operation, limits, await chain.askAnew())) throw refusedBy('gas');
     const fault = faultOfBounds(operation, { ...now, dataFeeGas });
     if (fault !== undefined) throw invalidParams(fault);
-    // With the limits and fees that are paid for. Its signature is not made yet.
+    // With the limits and fees that are sponsored. The operation is not signed yet.
     const [simulation] = await this.simulations.ofSend(chain, holderKey(caller), [{ operation }]);
     requireValid(simulation, address);
     return operation;
   }
 
-  /** @param userId whose cap of the policy counts */
+  /** @param userId the user whose cap of the policy applies */
   private async signed(operation: Sponsored, sponsor: Sponsor, userId: string): Promise<Paymaster> {
     const { chain } = sponsor;
     const { chainId, entryPoint } = chain.settings;
@@ -122,7 +122,7 @@ export class SponsoredOperations {
   }
 }
 
-/** An app that calls for itself speaks for many users: each sender counts as one. No id of a user begins so. */
+/** An app that calls for itself acts for many users: each sender counts as a user. No user id has this prefix. */
 const countedUserOf = ({ sender }: UserOperation, { caller }: Pick<RpcContext, 'caller'>): string =>
   caller.kind === 'user' ? caller.userId : `sender:${sender.toLowerCase()}`;
 

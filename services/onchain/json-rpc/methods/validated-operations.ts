@@ -1,11 +1,11 @@
-import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import { holderKey } from '../../../shared/auth/holder-key.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { accountImplementation } from '../domain/smart-account.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
-import type { CountedSimulations } from '../edge/counted-simulations.ts';
-import type { ServedChain } from '../edge/served-chains.ts';
-import type { Simulation, ValidationData } from '../edge/operations-chain.ts';
+import { rpcCodes } from '../../../../schemas/rpc/rpc-messages.ts';
+import { holderKey } from '../../../../shared/auth/holder-key.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { accountImplementation } from '../../smart-accounts/domain/smart-account.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
+import type { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import type { ServedChain } from '../../served-chains/served-chains.ts';
+import type { Simulation, ValidationData } from '../../chain/operations-chain.ts';
 import type { RpcContext } from './rpc-context.ts';
 import { RpcError, validationRefused } from './rpc-error.ts';
 
@@ -13,7 +13,7 @@ const EXPIRES_WITHIN_SECONDS = 30;
 
 type Valid = Extract<Simulation, { kind: 'valid' }>;
 
-/** Runs the validation of an operation on the chain as it is. @throws RpcError, ChainUnavailable */
+/** Runs the validation of an operation on the current state of the chain. @throws RpcError, ChainUnavailable */
 export const validate = async (
   operation: UserOperation,
   { chain, caller }: Pick<RpcContext, 'chain' | 'caller'>,
@@ -56,7 +56,7 @@ const requireTime = (
   });
 };
 
-/** Whether an operation's account is one of our factory, with the code that it gave: looked at again each time. */
+/** Whether an operation's account is a proxy of our factory with its original implementation: read again each time. */
 export const isOurAccount = async (chain: ServedChain, { sender, factory }: UserOperation): Promise<boolean> => {
   const { accountFactory } = chain.settings;
   if (factory) return factory.address === accountFactory;

@@ -8,14 +8,14 @@ export const digitsOf = (hex: string): string => hex.slice(2).toLowerCase();
 
 export const addressWord = (address: string): string => digitsOf(address).padStart(WORD_DIGITS, '0');
 
-/** Returns how `bytes` stand in the tail of an encoding: their length, then themselves, filled up to whole words. */
+/** Returns the tail of a `bytes` value: its length, then its content padded to whole words. */
 export const bytesTail = (digits: string): string =>
   word(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0');
 
-/** One member of a tuple: its word, or what stands behind the head. */
+/** One member of a tuple: its word, or its tail, for which the head has an offset. */
 type AbiMember = string | { tail: string };
 
-/** Returns the encoding of a tuple: its words, offsets in place of what is behind them, and that. */
+/** Returns the encoding of a tuple: the head of words and offsets, then the tails. */
 export const tuple = (...members: readonly AbiMember[]): string => {
   let offset = members.length * (WORD_DIGITS / 2);
   let head = '';
@@ -32,6 +32,6 @@ export const tuple = (...members: readonly AbiMember[]): string => {
   return head + tails;
 };
 
-/** Returns the encoding of an array of what is not of one word. */
+/** Returns the tail of an array whose items are not single words. */
 export const arrayTail = (tails: readonly string[]): string =>
   word(tails.length) + tuple(...tails.map((tail) => ({ tail })));

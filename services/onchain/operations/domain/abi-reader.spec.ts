@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { checksumAddress } from '../../../shared/chain/address.ts';
 import { AbiReader, readIfWellFormed } from './abi-reader.ts';
 
 const word = (value: bigint | number): string => value.toString(16).padStart(64, '0');
@@ -13,26 +12,10 @@ describe('a reader of encoded bytes', () => {
     expect(() => readerOf(word(7)).uint(1)).toThrow(CUT_OFF);
   });
 
-  it('reads an address of 20 bytes and no more', () => {
-    const largest = 2n ** 160n - 1n;
-    expect(readerOf(word(largest)).address(0)).toBe(checksumAddress('f'.repeat(40)));
-    expect(() => readerOf(word(largest + 1n)).address(0)).toThrow(new RangeError('more than an address'));
-  });
-
   it('reads bytes that are all there', () => {
     expect(readerOf(word(32), word(3), 'abcdef').content(0).toString('hex')).toBe('abcdef');
     expect(readerOf(word(32), word(0)).content(0)).toHaveLength(0);
     expect(() => readerOf(word(32), word(4), 'abcdef').content(0)).toThrow(CUT_OFF);
-  });
-
-  it('reads arrays whose items have a word each, before it makes room for them', () => {
-    const read = (items: AbiReader, at: number) => items.uint(at);
-    expect(readerOf(word(32), word(2), word(5), word(6)).items(0, read)).toEqual([5n, 6n]);
-    const room: number[] = [];
-    for (const items of [[word(5)], [word(5), word(6).slice(2)]]) {
-      expect(() => readerOf(word(32), word(2), ...items).items(0, (_, at) => room.push(at))).toThrow(CUT_OFF);
-    }
-    expect(room).toEqual([]);
   });
 
   it('reads no lengths and places beyond 32 bits', () => {

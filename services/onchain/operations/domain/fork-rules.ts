@@ -1,39 +1,39 @@
-/** What the forks of chains differ in, as far as a bundle meets it. */
+import type { Hardfork } from '../../../../shared/chain/hardforks.ts';
+
+/** The differences between forks that concern bundles. */
 export interface ForkRules {
-  /** What a transaction pays at least for each token of its data (EIP-7623); 0 before Prague. */
+  /** The least gas that a transaction pays for each token of its data (EIP-7623); 0 before Prague. */
   floorTokenGas: bigint;
-  /** The largest gas limit of a transaction (EIP-7825); `undefined` before Osaka: then a block's. */
+  /** The largest gas limit of a transaction (EIP-7825); `undefined` before Osaka: then the block's limit applies. */
   transactionGasMax: bigint | undefined;
-  /** The kind of rollup that it is, which takes a fee for data besides; absent on any other chain. */
+  /** The kind of rollup, which takes a fee for data in addition; absent on any other chain. */
   layerBelow?: LayerBelow;
 }
 
 export type LayerBelow = 'op-stack' | 'arbitrum';
 
-/** By the fork of Ethereum with which each came. Other chains have the same rules, by forks of other names. */
+/** By the fork of Ethereum that introduced the rules. Other chains have the same rules under other names. */
 export const FORKS = {
   london: { floorTokenGas: 0n, transactionGasMax: undefined },
   prague: { floorTokenGas: 10n, transactionGasMax: undefined },
   osaka: { floorTokenGas: 10n, transactionGasMax: 2n ** 24n },
-} as const satisfies Record<string, ForkRules>;
+} as const satisfies Record<Hardfork, ForkRules>;
 
-export type Fork = keyof typeof FORKS;
-
-/** What geth takes for one transaction unless it is told otherwise (`--rpc.txfeecap`), and the nodes made of it: 1 ether. */
+/** The highest fee for one transaction that geth, and nodes derived from it, take by default (`--rpc.txfeecap`): 1 ether. */
 export const TRANSACTION_FEE_MAX = 10n ** 18n;
-/** The data of a transaction, of which nodes take 128 KiB; some is left for what is around it. */
+/** The data of a transaction. Nodes take transactions of 128 KiB; the rest is for the other members. */
 export const TRANSACTION_DATA_BYTES_MAX = 130_000;
 
 const TRANSACTION_GAS = 21_000n;
 const TOKEN_GAS = 4n;
-/** Of a byte that is not zero; a zero byte is one token (EIP-7623). */
+/** The tokens of a byte that is not zero; a zero byte is one token (EIP-7623). */
 const TOKENS_OF_BYTE = 4;
 
-/** The gas that a transaction pays for itself and its data, whatever it does. */
+/** The gas that a transaction pays for itself and its data, whatever it executes. */
 export interface DataGas {
-  /** Before anything is executed, which is paid besides. */
+  /** Paid before the execution, whose gas comes in addition. */
   intrinsic: bigint;
-  /** At least, with everything that is executed. */
+  /** The least that is paid in total, including the execution. */
   floor: bigint;
 }
 

@@ -12,26 +12,26 @@ import type { UserOperation } from './user-operation.ts';
 
 /** The EntryPoint refuses more (AA94). */
 const AMOUNT_MAX = 2n ** 120n - 1n;
-/** What a bundle takes beside the limits of its operation. */
+/** The gas of a bundle beyond the limits of its operation. */
 const BUNDLE_GAS = 100_000n;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n);
 
 /**
- * Returns the gas that there has to be so that the EntryPoint gives so much to the execution of an operation (else AA95):
- * `handleOps` gives 63/64 of it to `innerHandleOp`, and that 63/64 of what it was given to the account.
+ * Returns the gas that the EntryPoint needs to have left to give so much to the execution of an operation (else AA95):
+ * `handleOps` gives 63/64 of its gas to `innerHandleOp`, which gives 63/64 of that to the account.
  */
 export const gasToGive = (limits: bigint): bigint => (limits * 64n ** 2n) / 63n ** 2n;
 
 interface Bounds {
   head: { gasLimit: bigint; baseFeePerGas: bigint };
   rules: ForkRules;
-  /** With which it has to pay a rollup's fee for data; 0 on any other chain. */
+  /** The gas that pays a rollup's fee for data; 0 on any other chain. */
   dataFeeGas: bigint;
 }
 
-/** Returns why no block can have an operation, or why no node would take it; `undefined` if one can. */
+/** Returns why no block can contain an operation, or why no node takes it; `undefined` if the operation is within bounds. */
 export const faultOfBounds = (operation: UserOperation, { head, rules, dataFeeGas }: Bounds): string | undefined => {
   const { callGasLimit, verificationGasLimit, maxFeePerGas, maxPriorityFeePerGas, paymaster } = operation;
   const { verificationGasLimit: ofPaymaster = 0n, postOpGasLimit = 0n } = paymaster ?? {};

@@ -1,7 +1,7 @@
 import { AbiCoder, concat, Interface, toBeHex } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { anAddress, anOperation, someBytes } from '../testing/random-operation.ts';
+import { anAddress, anOperation, someBytes } from '../../testing/random-operation.ts';
 import {
   encodeHandleOps,
   encodeSimulateHandleOp,

@@ -10,11 +10,11 @@ const WORD_BYTES = 32;
 
 const half = (value: bigint): string => value.toString(16).padStart(HALF_DIGITS, '0');
 
-/** Address and data of the factory, `0x` without one. */
+/** Returns the address and data of the factory; `0x` if there is none. */
 export const initCode = ({ factory }: Pick<UserOperation, 'factory'>): string =>
   factory ? `0x${digitsOf(factory.address)}${digitsOf(factory.data)}` : '0x';
 
-/** Address, limits and data of the paymaster, `0x` without one. */
+/** Returns the address, limits and data of the paymaster; `0x` if there is none. */
 export const paymasterAndData = ({ paymaster }: Pick<UserOperation, 'paymaster'>): string =>
   paymaster ? `0x${digitsOf(paymaster.address)}${paymasterLimits(paymaster)}${digitsOf(paymaster.data)}` : '0x';
 
@@ -44,10 +44,10 @@ export const packedOperation = (operation: UserOperation): string =>
     { tail: bytesTail(digitsOf(operation.signature)) },
   );
 
-/** Returns how many bytes an operation takes in the data of a bundle, with the offset that leads to it. */
+/** Returns how many bytes an operation takes in the data of a bundle, including its offset. */
 export const bytesInBundle = (operation: UserOperation): number => WORD_BYTES + packedOperation(operation).length / 2;
 
-/** Returns the call data of the EntryPoint that executes these operations, and gives what they pay to `beneficiary`. */
+/** Returns the call data of the EntryPoint that executes these operations and pays their fees to `beneficiary`. */
 export const encodeHandleOps = (operations: readonly UserOperation[], beneficiary: string): string =>
   HANDLE_OPS + tuple({ tail: arrayTail(operations.map(packedOperation)) }, addressWord(beneficiary));
 

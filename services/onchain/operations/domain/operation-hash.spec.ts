@@ -1,7 +1,7 @@
 import { AbiCoder, concat, getBytes, hashMessage, keccak256, recoverAddress, toBeHex } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { anAddress, anOperation, aPaymaster } from '../testing/random-operation.ts';
+import { anAddress, anOperation, aPaymaster } from '../../testing/random-operation.ts';
 import { initCode, paymasterAndData } from './operation-encoding.ts';
 import {
   ownerDigest,

@@ -3,13 +3,13 @@ import { dataGas, type ForkRules } from './fork-rules.ts';
 import { encodeHandleOps, packedOperation } from './operation-encoding.ts';
 import type { UserOperation } from './user-operation.ts';
 
-/** Its guard against reentrance, what it emits and what it does about the operation: 18,800, with a paymaster 19,200. */
+/** The EntryPoint's reentrancy guard, its events and its work for the operation: 18,800, with a paymaster 19,200. */
 const ENTRY_POINT_GAS = 19_400;
 /** For each word of `callData`, which is copied twice: 9.1 measured. */
 const WORD_GAS = 10;
-/** An account may ask, by this selector, for the whole operation: `executeUserOp`. */
+/** An account whose `callData` begins with this selector is given the whole operation: `executeUserOp`. */
 const EXECUTE_USER_OP = '0x8dd7712f';
-/** Then it is all copied, word by word: 1,700 measured, and 78 for each word. */
+/** The operation is then copied as a whole: 1,700 measured, and 78 for each word. */
 const WHOLE_GAS = 2_000;
 const WHOLE_WORD_GAS = 80;
 /** Memory costs, besides 3 gas for each word, the square of the words through this (Yellow Paper, appendix H). */
@@ -17,15 +17,15 @@ const MEMORY_DIVISOR = 512;
 
 const WORD_DIGITS = 64;
 const FULL_ADDRESS = `0x${'ff'.repeat(20)}`;
-/** As many bytes as the gas of any block has, and as any price of gas has, none of them zero. */
+/** As many bytes as any block's gas, and any gas price, has; none of them is zero. */
 const FULL_GAS = 0xffffffffn;
 const FULL_PRICE = 0xffffffffffffffffn;
 
 /**
- * Returns the gas that a bundle of this operation alone uses beyond what EntryPoint v0.7 counts, so that who sends it gets
- * back what it costs. It is the same whatever its gas limits, fees and signature are, as long as that is as long. Where the
- * chain has a floor for data, a bundle costs that at least: what the EntryPoint counts besides is not taken off, because an
- * account may use less than it did in a simulation.
+ * Returns the gas that a bundle of this operation alone uses beyond the gas that EntryPoint v0.7 counts, so that the
+ * bundler's costs are paid back. It depends on the length of the signature, but not on gas limits, fees and the signature's
+ * value. On a chain with a floor for data, a bundle costs at least the floor: the gas that the EntryPoint counts is not
+ * subtracted, because an account may use less than in a simulation.
  */
 export const preVerificationGas = (operation: UserOperation, rules: ForkRules): bigint => {
   const filled = withoutZeroBytes(operation);
@@ -53,7 +53,7 @@ const withoutZeroBytes = (operation: UserOperation): UserOperation => ({
   signature: `0x${'ff'.repeat(digitsOf(operation.signature).length / 2)}`,
 });
 
-/** Of what the EntryPoint copies before it begins to count. */
+/** The gas for the data that the EntryPoint copies before it begins to count. */
 const copyGas = (operation: UserOperation): number => {
   if (!operation.callData.startsWith(EXECUTE_USER_OP)) {
     const words = digitsOf(operation.callData).length / WORD_DIGITS;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { userOperation as schema } from '../../../schemas/events/user-operation.ts';
-import { anOperation, aPaymaster } from '../testing/random-operation.ts';
+import { userOperation as schema } from '../../../../schemas/events/onchain/user-operation.ts';
+import { anOperation, aPaymaster } from '../../testing/random-operation.ts';
 import {
   maxCostOf,
   nonceOf,

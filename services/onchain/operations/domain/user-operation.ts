@@ -1,11 +1,12 @@
-import type { StoredUserOperation } from '../../../schemas/events/user-operation.ts';
+import type { StoredUserOperation } from '../../../../schemas/events/onchain/user-operation.ts';
+import type { AnsweredOperation } from '../../../../schemas/rpc/rpc-operation.ts';
 
 /** An operation of EntryPoint v0.7. Addresses in EIP-55 form, bytes in lower-case `0x` hex, amounts in wei and gas. */
 export interface UserOperation {
   sender: string;
   /** 192 bits of key, 64 of sequence. */
   nonce: bigint;
-  /** Deploys the account; `undefined` of one that is deployed. */
+  /** Deploys the account; `undefined` if the account is deployed. */
   factory: { address: string; data: string } | undefined;
   callData: string;
   callGasLimit: bigint;
@@ -13,19 +14,19 @@ export interface UserOperation {
   preVerificationGas: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
-  /** Pays for it; `undefined` where the account does. */
+  /** Pays for the operation; `undefined` if the account pays. */
   paymaster: { address: string; verificationGasLimit: bigint; postOpGasLimit: bigint; data: string } | undefined;
   signature: string;
 }
 
-/** A nonce's key, and its place among those of that key. */
+/** The key of a nonce, and its sequence within that key. */
 export const nonceParts = (nonce: bigint): { key: bigint; sequence: bigint } => ({
   key: nonce >> 64n,
   sequence: BigInt.asUintN(64, nonce),
 });
 export const nonceOf = (key: bigint, sequence: bigint): bigint => (key << 64n) | sequence;
 
-/** Returns the most that an operation can cost, in wei: what the EntryPoint asks for before it executes it. */
+/** Returns the most that an operation can cost, in wei: the prefund that the EntryPoint takes before the execution. */
 export const maxCostOf = (operation: Omit<UserOperation, 'signature'>): bigint => {
   const { callGasLimit, verificationGasLimit, preVerificationGas, paymaster, maxFeePerGas } = operation;
   const ofPaymaster = paymaster ? paymaster.verificationGasLimit + paymaster.postOpGasLimit : 0n;
@@ -74,3 +75,28 @@ export const openOperation = (stored: StoredUserOperation): UserOperation => ({
         },
   signature: stored.signature,
 });
+
+export const quantityOf = (value: bigint | number): string => `0x${value.toString(16)}`;
+
+/** Returns the form of ERC-7769: quantities in hex, absent members left out. */
+export const answeredOperationOf = (operation: UserOperation): AnsweredOperation => {
+  const { factory, paymaster } = operation;
+  return {
+    sender: operation.sender,
+    nonce: quantityOf(operation.nonce),
+    ...(factory && { factory: factory.address, factoryData: factory.data }),
+    callData: operation.callData,
+    callGasLimit: quantityOf(operation.callGasLimit),
+    verificationGasLimit: quantityOf(operation.verificationGasLimit),
+    preVerificationGas: quantityOf(operation.preVerificationGas),
+    maxFeePerGas: quantityOf(operation.maxFeePerGas),
+    maxPriorityFeePerGas: quantityOf(operation.maxPriorityFeePerGas),
+    ...(paymaster && {
+      paymaster: paymaster.address,
+      paymasterVerificationGasLimit: quantityOf(paymaster.verificationGasLimit),
+      paymasterPostOpGasLimit: quantityOf(paymaster.postOpGasLimit),
+      paymasterData: paymaster.data,
+    }),
+    signature: operation.signature,
+  };
+};

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { given } from '../../../shared/testing/given.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { given } from '../../../../shared/testing/given.ts';
 import { preparedChainFold, recordPreparation } from './prepared-chain.ts';
 
 const prepared = eventExamples.ChainPrepared;
@@ -8,12 +8,10 @@ const [executor = ''] = prepared.executors;
 const event = { type: 'ChainPrepared', data: prepared } as const;
 
 it('a chain that is prepared again as it was records nothing, and each change is recorded whole', () => {
-  given(preparedChainFold, [])
-    .when((known) => recordPreparation(known, prepared))
-    .then([event]);
-  const { state, when } = given(preparedChainFold, [[event, 0]]);
+  given(preparedChainFold, []).decides((known) => recordPreparation(known, prepared), [event]);
+  const { state, decides } = given(preparedChainFold, [[event, 0]]);
   expect(state).toEqual(prepared);
-  when((known) => recordPreparation(known, { ...prepared })).then([]);
+  decides((known) => recordPreparation(known, { ...prepared }), []);
   for (const change of [
     { entryPoint: executor },
     { accountFactory: executor },
@@ -22,6 +20,6 @@ it('a chain that is prepared again as it was records nothing, and each change is
     { executors: [executor, executor] },
   ]) {
     const changed = { ...prepared, ...change };
-    when((known) => recordPreparation(known, changed)).then([{ type: 'ChainPrepared', data: changed }]);
+    decides((known) => recordPreparation(known, changed), [{ type: 'ChainPrepared', data: changed }]);
   }
 });

@@ -1,6 +1,6 @@
-import type { OnchainEvent } from '../../../schemas/events/onchain-events.ts';
+import type { OnchainEvent } from '../../../../schemas/events/onchain/onchain-events.ts';
 
-/** What operations on a chain are sent with. */
+/** The contracts with which operations are sent on a chain. */
 export type PreparedChain = OnchainEvent['data'];
 
 export const preparedChainFold = {
@@ -8,7 +8,7 @@ export const preparedChainFold = {
   evolve: (_: PreparedChain | undefined, { data }: OnchainEvent): PreparedChain => data,
 };
 
-/** Records it unless that is how it was. */
+/** Records the preparation, unless it is recorded already. */
 export const recordPreparation = (known: PreparedChain | undefined, prepared: PreparedChain): OnchainEvent[] =>
   known && textOf(known) === textOf(prepared) ? [] : [{ type: 'ChainPrepared', data: prepared }];
 

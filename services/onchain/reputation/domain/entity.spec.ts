@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EntityEvent } from '../../../schemas/events/entity-events.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import type { EntityEvent } from '../../../../schemas/events/onchain/entity-events.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { expectNothingTheSecondTime, given, givenAt } from '../../../../shared/testing/given.ts';
 import {
   admitOperation,
   banEntity,
@@ -33,11 +33,7 @@ const reputed = (opsSeen: number, opsIncluded: number): EntityEvent => ({
   data: { ...subject, opsSeen, opsIncluded },
 });
 const forgotten: EntityEvent = { type: 'EntityForgotten', data: subject };
-const of = (...events: EntityEvent[]) =>
-  given(
-    entityFold,
-    events.map((event) => [event, NOON]),
-  );
+const of = givenAt(entityFold, NOON);
 
 describe('an entity', () => {
   const admit =
@@ -55,12 +51,8 @@ describe('an entity', () => {
   };
 
   it('has as many pending operations as it may, and no more', () => {
-    of()
-      .when(admit('a'))
-      .then([admitted('a')]);
-    of(admitted('a'))
-      .when(admit('b'))
-      .then([admitted('b')]);
+    of().decides(admit('a'), [admitted('a')]);
+    of(admitted('a')).decides(admit('b'), [admitted('b')]);
     const refusal = refusalOf(() => admit('c')(of(admitted('a'), admitted('b')).state));
     expect(refusal).toMatchObject({
       name: 'Throttled',
@@ -71,8 +63,8 @@ describe('an entity', () => {
 
   it('has room for another operation once one of those that are pending has ended', () => {
     const full = of(admitted('a'), admitted('b'));
-    full.when(admit('c', { ended: ['b', 'elsewhere'] })).then([admitted('c', 'b')]);
-    full.when(admit('c', { ended: ['a', 'b'] })).then([admitted('c', 'a', 'b')]);
+    full.decides(admit('c', { ended: ['b', 'elsewhere'] }), [admitted('c', 'b')]);
+    full.decides(admit('c', { ended: ['a', 'b'] }), [admitted('c', 'a', 'b')]);
     expect(() => admit('c', { ended: ['elsewhere'] })(full.state)).toThrow(Throttled);
     expect(of(admitted('a'), admitted('b'), admitted('c', 'a')).state.pending).toEqual([
       { transactionId: 'b', admittedAt: NOON },
@@ -81,21 +73,21 @@ describe('an entity', () => {
   });
 
   it('has an operation once, however often that comes', () => {
-    const { state, when } = of(admitted('a'), admitted('b'));
-    when(admit('a')).then([]);
-    of(admitted('a'), banned('hash')).when(admit('a')).then([]);
+    const { state, decides } = of(admitted('a'), admitted('b'));
+    decides(admit('a'), []);
+    of(admitted('a'), banned('hash')).decides(admit('a'), []);
     expectNothingTheSecondTime(entityFold, of().state, admit('a'), NOON);
     expect(state.pending).toHaveLength(2);
   });
 
   it('is refused for an hour after it reverted a bundle', () => {
-    const { state, when } = of(banned('hash'));
+    const { state, decides } = of(banned('hash'));
     expect(bannedUntil(state)).toBe(NOON + HOUR);
     for (const decide of [admit('a', { nowMs: NOON + HOUR - 1 }), check(NOON + HOUR - 1)]) {
       const message = `${address} reverted a bundle: it is refused for an hour`;
       expect(refusalOf(() => decide(state))).toMatchObject({ address, message });
     }
-    when(admit('a', { nowMs: NOON + HOUR })).then([admitted('a')]);
+    decides(admit('a', { nowMs: NOON + HOUR }), [admitted('a')]);
     expect(() => {
       check(NOON + HOUR)(state);
     }).not.toThrow();
@@ -114,14 +106,10 @@ describe('an entity', () => {
 
   it('is banned once for each transaction that it reverted, and from the newest on', () => {
     const ban = (hash: string) => (entity: Entity) => banEntity(entity, subject, hash);
-    of()
-      .when(ban('one'))
-      .then([banned('one')]);
-    of(banned('one'), banned('other')).when(ban('one')).then([]);
-    of(banned('one'), banned('other')).when(ban('other')).then([]);
-    of(banned('one'))
-      .when(ban('other'))
-      .then([banned('other')]);
+    of().decides(ban('one'), [banned('one')]);
+    of(banned('one'), banned('other')).decides(ban('one'), []);
+    of(banned('one'), banned('other')).decides(ban('other'), []);
+    of(banned('one')).decides(ban('other'), [banned('other')]);
     const twice = given(entityFold, [
       [banned('one'), NOON],
       [banned('other'), NOON + 1],
@@ -155,35 +143,21 @@ describe('an entity', () => {
 
   it('has four pending operations at most while it is throttled', () => {
     const throttled = (...ids: string[]) => of(reputed(110, 0), ...ids.map((id) => admitted(id)));
-    throttled('a', 'b', 'c')
-      .when(admit('e', { pendingMax: 10 }))
-      .then([admitted('e')]);
+    throttled('a', 'b', 'c').decides(admit('e', { pendingMax: 10 }), [admitted('e')]);
     expect(() => admit('e', { pendingMax: 10 })(throttled('a', 'b', 'c', 'd').state)).toThrow(/ 4 pending operations/);
     expect(() => admit('e', { pendingMax: 3 })(throttled('a', 'b', 'c').state)).toThrow(/ 3 pending operations/);
-    of(...['a', 'b', 'c', 'd'].map((id) => admitted(id)))
-      .when(admit('e', { pendingMax: 10 }))
-      .then([admitted('e')]);
+    of(...['a', 'b', 'c', 'd'].map((id) => admitted(id))).decides(admit('e', { pendingMax: 10 }), [admitted('e')]);
   });
 
   it('has the reputation that was set last, which ends what it was refused for', () => {
     const set = (opsSeen: number, opsIncluded: number) => (entity: Entity) =>
       setReputation(entity, subject, { opsSeen, opsIncluded });
-    of()
-      .when(set(1, 2))
-      .then([reputed(1, 2)]);
-    of()
-      .when(set(0, 0))
-      .then([reputed(0, 0)]);
-    of(reputed(1, 2)).when(set(1, 2)).then([]);
-    of(reputed(1, 2))
-      .when(set(1, 3))
-      .then([reputed(1, 3)]);
-    of(reputed(1, 2))
-      .when(set(3, 2))
-      .then([reputed(3, 2)]);
-    of(reputed(1, 2), banned('hash'))
-      .when(set(1, 2))
-      .then([reputed(1, 2)]);
+    of().decides(set(1, 2), [reputed(1, 2)]);
+    of().decides(set(0, 0), [reputed(0, 0)]);
+    of(reputed(1, 2)).decides(set(1, 2), []);
+    of(reputed(1, 2)).decides(set(1, 3), [reputed(1, 3)]);
+    of(reputed(1, 2)).decides(set(3, 2), [reputed(3, 2)]);
+    of(reputed(1, 2), banned('hash')).decides(set(1, 2), [reputed(1, 2)]);
     const { state } = of(admitted('a'), banned('hash'), reputed(1, 2));
     expect(state).toEqual({
       pending: [{ transactionId: 'a', admittedAt: NOON }],
@@ -195,12 +169,12 @@ describe('an entity', () => {
 
   it('is like one that was never seen once it is forgotten, but for the transactions that it reverted', () => {
     const forget = (entity: Entity) => forgetEntity(entity, subject);
-    of().when(forget).then([]);
-    for (const event of [admitted('a'), banned('hash'), reputed(0, 0)]) of(event).when(forget).then([forgotten]);
-    const { state, when } = of(admitted('a'), reputed(1, 2), banned('hash'), forgotten);
+    of().decides(forget, []);
+    for (const event of [admitted('a'), banned('hash'), reputed(0, 0)]) of(event).decides(forget, [forgotten]);
+    const { state, decides } = of(admitted('a'), reputed(1, 2), banned('hash'), forgotten);
     expect(state).toEqual({ ...entityFold.initial, reverted: ['hash'] });
-    when(forget).then([]);
-    when((entity) => banEntity(entity, subject, 'hash')).then([]);
+    decides(forget, []);
+    decides((entity) => banEntity(entity, subject, 'hash'), []);
   });
 });
 

@@ -1,20 +1,20 @@
-import type { EntityEvent } from '../../../schemas/events/entity-events.ts';
+import type { EntityEvent } from '../../../../schemas/events/onchain/entity-events.ts';
 
 const BANNED_MS = 3_600_000;
-/** ERC-7562, "Mempool validation rules": of so many operations seen, one has to be included, but for the slack. */
+/** ERC-7562, "Mempool validation rules": one of so many seen operations has to be included, apart from the slack. */
 const SEEN_FOR_ONE_INCLUDED = 10;
 const THROTTLING_SLACK = 10;
 const BAN_SLACK = 50;
 const OF_THROTTLED_MAX = 4;
-/** How long one that was admitted may take to be stored as a transaction. */
+/** How long an admitted operation may take to be stored as a transaction. */
 const STORED_WITHIN_MS = 60_000;
 
-/** A sender, factory or paymaster that is not ours, or a caller of `/rpc` who submits operations of such senders. */
+/** A foreign sender, factory or paymaster, or a caller of `/rpc` who submits operations of such senders. */
 export interface Entity {
   pending: readonly { transactionId: string; admittedAt: number }[];
-  /** When it last reverted a bundle, in Unix milliseconds; `undefined` of one that never has. */
+  /** When it last reverted a bundle, in Unix milliseconds; `undefined` if never. */
   revertedAt: number | undefined;
-  /** The transactions that it reverted. */
+  /** The bundle transactions that it reverted. */
   reverted: readonly string[];
   /** How many of its operations count as seen, and as included in blocks; `undefined` where nobody has set it. */
   reputation: { opsSeen: number; opsIncluded: number } | undefined;
@@ -45,7 +45,7 @@ export const entityFold = {
   },
 };
 
-/** It has too many operations under way, or reverted a bundle. */
+/** The entity has too many pending operations, or reverted a bundle. */
 export class Throttled extends Error {
   override readonly name = 'Throttled';
 
@@ -59,11 +59,11 @@ export class Throttled extends Error {
 
 export interface EntityAddress {
   chainId: number;
-  /** EIP-55; of a caller `user:<id>` or `app:<id>`. */
+  /** EIP-55; `user:<id>` or `app:<id>` for a caller. */
   address: string;
 }
 
-/** In Unix milliseconds; 0 of one that never was. */
+/** In Unix milliseconds; 0 if never. */
 export const bannedUntil = ({ revertedAt }: Entity): number => (revertedAt === undefined ? 0 : revertedAt + BANNED_MS);
 
 export const reputationStatus = (entity: Entity, nowMs: number): ReputationStatus => {
@@ -99,8 +99,8 @@ export const admitOperation = (
   return [{ type: 'OperationAdmitted', data: { chainId, address, transactionId, ended: over } }];
 };
 
-/** It was refused after it was admitted. */
-export const takeBackOperation = (
+/** An operation was refused after it was admitted. */
+export const withdrawOperation = (
   { pending }: Entity,
   { chainId, address }: EntityAddress,
   transactionId: string,
@@ -109,11 +109,11 @@ export const takeBackOperation = (
     ? [{ type: 'OperationTakenBack', data: { chainId, address, transactionId } }]
     : [];
 
-/** Whether one that was admitted, and is no transaction, will never be one. */
+/** Whether an admitted operation that is not stored as a transaction will never be stored. */
 export const isForgotten = ({ admittedAt }: Entity['pending'][number], nowMs: number): boolean =>
   nowMs > admittedAt + STORED_WITHIN_MS;
 
-/** @param transactionHash of the bundle; the same again is nothing new */
+/** @param transactionHash of the bundle; a repeat changes nothing */
 export const banEntity = (
   entity: Entity,
   { chainId, address }: EntityAddress,

@@ -1,22 +1,22 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { userKey } from '../../../shared/auth/holder-key.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { holderOf } from '../domain/nonces.ts';
-import { idOfReplacement, type Transaction } from '../domain/transaction.ts';
-import { AccountNonces } from '../edge/account-nonces.ts';
-import { ChainConditions } from '../edge/chain-conditions.ts';
-import { CountedSimulations } from '../edge/counted-simulations.ts';
-import { needsDeploying, OperationDrafts, withNonce } from '../edge/operation-drafts.ts';
-import { requireFunds } from '../edge/required-funds.ts';
-import { ServedChains } from '../edge/served-chains.ts';
-import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
-import { sentTransactionOf, Submissions, type Submitted } from '../edge/submissions.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { SentTransaction } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import type { UserCaller } from '../../../../shared/auth/caller.ts';
+import { userKey } from '../../../../shared/auth/holder-key.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { holderOf } from '../../transactions/domain/nonces.ts';
+import { idOfReplacement, type Transaction } from '../../transactions/domain/transaction.ts';
+import { AccountNonces } from '../../transactions/account-nonces.ts';
+import { ChainConditions } from '../../served-chains/chain-conditions.ts';
+import { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import { needsDeploying, OperationDrafts, withNonce } from '../../transactions/operation-drafts.ts';
+import { requireFunds } from '../required-funds.ts';
+import { ServedChains } from '../../served-chains/served-chains.ts';
+import { Sponsors, type Sponsor } from '../../sponsorship/sponsors.ts';
+import { sentTransactionOf, Submissions, type Submitted } from '../submissions.ts';
 
-/** Cancels a transaction of the caller by an operation that does nothing, at its nonce. */
+/** Cancels a transaction of the caller by an empty operation of the same nonce. */
 export class CancelTransaction extends Command<{ sent: SentTransaction; position: Position }> {
   constructor(
     readonly transactionId: string,
@@ -48,20 +48,20 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     const cancelled = await this.newestOf(transaction);
     const id = idOfReplacement(cancelled.submission.transactionId, 'cancelled');
     const known = await this.submissions.find(id);
-    // A repeat is answered again until a block has used the nonce: after that nothing is left to cancel.
+    // Repeats get the same answer until a block has used the nonce: after that there is nothing to cancel.
     if (!known || transaction.status !== 'submitted') requireCancellable(transaction);
     const { transaction: sent, position } = known ?? (await this.cancel(id, cancelled, caller, metadata));
     return { sent: sentTransactionOf(sent), position };
   }
 
-  /** It may have been signed anew since: that one has its nonce. */
+  /** The transaction may have been replaced by a newly signed one, which has its nonce now. */
   private async newestOf(transaction: Transaction): Promise<Transaction> {
     const { chainId, sender, nonce, transactionId } = transaction.submission;
     const { nonces, transactions } = await this.nonces.inUse({ chainId, sender });
     const holder = holderOf(nonces, BigInt(nonce));
     if (holder === undefined || holder === transactionId) return transaction;
     const newest = transactions.find(({ submission }) => submission.transactionId === holder);
-    // What cancels it is not cancelled.
+    // A cancellation cannot be cancelled itself.
     return newest && newest.submission.operation.callData !== '0x' ? newest : transaction;
   }
 
@@ -104,7 +104,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     if (sponsor) await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });
     else requireFunds({ ...withoutIt, operation });
     await this.conditions.requireGas(chain);
-    await this.nonces.take(transactionId, { chainId, sender, nonce, deploys }, metadata);
+    await this.nonces.reassign(transactionId, { chainId, sender, nonce, deploys }, metadata);
     const { now } = draft;
     return this.submissions.submit(
       { transactionId, userId, appId, account, operation, sponsor, now, replaces },

@@ -1,8 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
-import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
-import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
 import { CancelTransaction } from './cancel-transaction.handler.ts';
 
 const { cancelTransaction } = accountRoutes;
@@ -12,11 +11,7 @@ export class CancelTransactionHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(cancelTransaction)
-  async cancel({
-    params,
-    caller,
-    context,
-  }: ParsedRequest<typeof cancelTransaction>): Promise<CommandAnswer<SentTransaction>> {
+  async cancel({ params, caller, context }: ParsedRequest<typeof cancelTransaction>) {
     const command = new CancelTransaction(params.id, caller, context.metadata);
     const { sent, position } = await this.commands.execute(command);
     return { body: sent, position };

@@ -1,23 +1,23 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { GasEstimate, TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { userKey } from '../../../shared/auth/holder-key.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
-import { ruleAgainstTip } from '../domain/sponsorship-policy.ts';
-import { CountedSimulations } from '../edge/counted-simulations.ts';
-import type { GasEstimator } from '../edge/gas-estimator.ts';
-import { needsDeploying, OperationDrafts } from '../edge/operation-drafts.ts';
-import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
-import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
-import { readCall } from '../edge/transaction-request.ts';
+import type { GasEstimate, TransactionRequest } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import type { UserCaller } from '../../../../shared/auth/caller.ts';
+import { userKey } from '../../../../shared/auth/holder-key.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { maxCostOf, type UserOperation } from '../../operations/domain/user-operation.ts';
+import { ruleAgainstTip } from '../../sponsorship-policy/domain/sponsorship-policy.ts';
+import { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import type { GasEstimator } from '../../gas/gas-estimator.ts';
+import { needsDeploying, OperationDrafts } from '../../transactions/operation-drafts.ts';
+import { ServedChains, type ServedChain } from '../../served-chains/served-chains.ts';
+import { Sponsors, type Sponsor } from '../../sponsorship/sponsors.ts';
+import { readCall } from '../transaction-request.ts';
 
-/** What a transaction would cost. Nothing is reserved, and nothing refused for funds or by a policy. */
+/** Estimates the cost of a transaction. Reserves nothing, and refuses neither for funds nor by a policy. */
 export class EstimateGas extends Query<GasEstimate> {
   constructor(
     readonly request: TransactionRequest,
     readonly caller: UserCaller,
-    /** Aborts when nobody waits for the answer any more. */
+    /** Aborts when the caller does not wait for the answer any more. */
     readonly ended: AbortSignal,
   ) {
     super();
@@ -54,7 +54,7 @@ export class EstimateGasHandler implements IQueryHandler<EstimateGas> {
     return estimateOf(paidByAccount, false);
   }
 
-  /** Returns `undefined` where a rule refuses to pay for it. */
+  /** Returns `undefined` if a rule refuses to sponsor the transaction. */
   private async estimate(
     { chain, call, caller: { userId }, estimator }: Asked,
     sponsor: Sponsor | undefined,

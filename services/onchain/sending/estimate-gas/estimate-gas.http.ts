@@ -1,8 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { accountRoutes } from '../../../schemas/http/account-routes.ts';
-import type { GasEstimate } from '../../../schemas/http/onchain-routes.ts';
-import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { accountRoutes } from '../../../../schemas/http/account/account-routes.ts';
+import { Implements, type ParsedRequest } from '../../../../shared/edge/requests/implements.ts';
 import { EstimateGas } from './estimate-gas.handler.ts';
 
 const { estimateGas } = accountRoutes;
@@ -12,7 +11,7 @@ export class EstimateGasHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(estimateGas)
-  estimate({ body, caller, context }: ParsedRequest<typeof estimateGas>): Promise<GasEstimate> {
+  estimate({ body, caller, context }: ParsedRequest<typeof estimateGas>) {
     return this.queries.execute(new EstimateGas(body, caller, context.ended()));
   }
 }

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { noncesStream } from '../../../schemas/events/nonce-events.ts';
-import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts';
-import { gasEstimate, type GasEstimate } from '../../../schemas/http/onchain-routes.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import type { SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { utcDay } from '../edge/sponsorships.ts';
-import { reverts } from '../testing/evm-code.ts';
-import { refusingPolicies } from '../testing/refusing-policies.ts';
-import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../testing/sends-under-test.ethers.ts';
+import { noncesStream } from '../../../../schemas/events/onchain/nonce-events.ts';
+import { sponsorshipStream } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { gasEstimate, type GasEstimate } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import type { SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { utcDay } from '../../sponsorship/sponsorships.ts';
+import { reverts } from '../../testing/evm-code.ts';
+import { refusingPolicies } from '../../testing/refusing-policies.ts';
+import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const GWEI = 10n ** 9n;

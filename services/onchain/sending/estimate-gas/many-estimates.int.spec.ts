@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { SendsUnderTest, type Sender } from '../testing/sends-under-test.ethers.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { SendsUnderTest, type Sender } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const PATIENCE_MS = 5_000;

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { atOnce } from '../../../shared/testing/at-once.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { EstimatedOperations } from '../testing/estimated-operations.ethers.ts';
-import { RpcUnderTest } from '../testing/rpc-under-test.ethers.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
+import { atOnce } from '../../../../shared/testing/at-once.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { EstimatedOperations } from '../../testing/estimated-operations.ethers.ts';
+import { RpcUnderTest } from '../../testing/rpc-under-test.ethers.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { SendsUnderTest } from '../../testing/sends-under-test.ethers.ts';
+import { casesOf } from '../../../../shared/testing/cases.ts';
 
 /** `SEED=17` runs that one alone, `ESTIMATES=1000` as many. */
-const [SEED, ESTIMATES] = [process.env['SEED'], Number(process.env['ESTIMATES'] ?? 60)];
+const [SEED, ESTIMATES] = [process.env['SEED'], Number(process.env['ESTIMATES'] ?? casesOf(60))];
 const seeds = SEED === undefined ? Array.from({ length: ESTIMATES }, (_, index) => index + 1) : [Number(SEED)];
 const AT_ONCE = 6;
 /** An access token is for ten minutes. */

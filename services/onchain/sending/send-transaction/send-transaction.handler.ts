@@ -1,31 +1,31 @@
+import type { AssignedAccount } from '../../../../schemas/events/account/user-events.ts';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { SentTransaction, TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import { userKey } from '../../../shared/auth/holder-key.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import type { SmartAccount } from '../domain/smart-account.ts';
-import { faultOfBounds } from '../domain/operation-bounds.ts';
-import { ruleAgainstTip, refusedBy } from '../domain/sponsorship-policy.ts';
-import { idOfRequest, newTransactionId } from '../domain/transaction.ts';
-import { AccountNonces } from '../edge/account-nonces.ts';
-import { ChainConditions } from '../edge/chain-conditions.ts';
-import { CountedSimulations } from '../edge/counted-simulations.ts';
-import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../edge/operation-drafts.ts';
-import { requireFunds } from '../edge/required-funds.ts';
-import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
-import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
-import { sentTransactionOf, Submissions, type Submitted } from '../edge/submissions.ts';
-import { readCall } from '../edge/transaction-request.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import type { SentTransaction, TransactionRequest } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import type { UserCaller } from '../../../../shared/auth/caller.ts';
+import { userKey } from '../../../../shared/auth/holder-key.ts';
+import { invalid, Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { faultOfBounds } from '../../operations/domain/operation-bounds.ts';
+import { ruleAgainstTip, refusedBy } from '../../sponsorship-policy/domain/sponsorship-policy.ts';
+import { idOfRequest, newTransactionId } from '../../transactions/domain/transaction.ts';
+import { AccountNonces } from '../../transactions/account-nonces.ts';
+import { ChainConditions } from '../../served-chains/chain-conditions.ts';
+import { CountedSimulations } from '../../served-chains/counted-simulations.ts';
+import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../../transactions/operation-drafts.ts';
+import { requireFunds } from '../required-funds.ts';
+import { ServedChains, type ServedChain } from '../../served-chains/served-chains.ts';
+import { Sponsors, type Sponsor } from '../../sponsorship/sponsors.ts';
+import { sentTransactionOf, Submissions, type Submitted } from '../submissions.ts';
+import { readCall } from '../transaction-request.ts';
 
-/** Sends a transaction from the smart account of the caller. It is carried out at most once, whatever happens. */
+/** Sends a transaction from the smart account of the caller. It is executed at most once, whatever happens. */
 export class SendTransaction extends Command<{ sent: SentTransaction; position: Position }> {
   constructor(
     readonly request: TransactionRequest,
     readonly caller: UserCaller,
-    /** Of a request that may be repeated: the same each time. */
+    /** The same for each repeat of a request with an idempotency key. */
     readonly onceId: string | undefined,
     readonly metadata: EventMetadata,
   ) {
@@ -74,14 +74,14 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     if (call.to === account.address) {
       throw invalid({ path: 'transactionReq.to', message: 'is the account itself, which could replace its own code' });
     }
-    // A repeat may be refused, too, though it was given a nonce before.
+    // A repeat may be refused, too, although it has a nonce from before.
     return this.unlessRefused(transactionId, account, metadata, () =>
       this.sendFrom(account, { chain, transactionId, request, call, userId, appId }, metadata),
     );
   }
 
   private async sendFrom(
-    account: SmartAccount,
+    account: AssignedAccount,
     { chain, transactionId, request, call, userId, appId }: Send,
     metadata: EventMetadata,
   ): Promise<Submitted> {
@@ -117,10 +117,10 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     await this.sponsors.requireAllowed(sponsor, { chainId: account.chainId, userId, operation });
   }
 
-  /** A refused send leaves nothing behind. What has no answer may be stored: a repeat finds its nonce. */
+  /** A refused send leaves nothing behind. A send without an answer may have been stored: a repeat finds its nonce. */
   private async unlessRefused(
     transactionId: string,
-    { chainId, address: sender }: SmartAccount,
+    { chainId, address: sender }: AssignedAccount,
     metadata: EventMetadata,
     submit: () => Promise<Submitted>,
   ): Promise<Submitted> {

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { noncesStream } from '../../../schemas/events/nonce-events.ts';
-import { unavailable } from '../../../shared/errors/refusal.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { reverts } from '../testing/evm-code.ts';
-import { SendsUnderTest, type Sender } from '../testing/sends-under-test.ethers.ts';
+import { noncesStream } from '../../../../schemas/events/onchain/nonce-events.ts';
+import { unavailable } from '../../../../shared/errors/refusal.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { reverts } from '../../testing/evm-code.ts';
+import { SendsUnderTest, type Sender } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const TEN_MINUTES_MS = 600_000;
@@ -27,12 +28,8 @@ describe('a send that was given a nonce, and was not stored because the event st
   const nonces = () => noncesStream(Anvil.chainId, sender.address);
   const send = () => sends.send(sender, { transactionReq: { to } }, { 'idempotency-key': 'once' });
   const sendWithoutAnswer = async () => {
-    const { eventStore } = sends.foundation;
-    const append = eventStore.append.bind(eventStore);
-    eventStore.append = (stream, ...rest) =>
-      stream.startsWith('transaction-') ? Promise.reject(unavailable('planned', undefined)) : append(stream, ...rest);
-    expect(await send()).toMatchObject({ status: 503 });
-    eventStore.append = append;
+    const failed = await withoutAppendsTo('transaction-', sends.foundation, send, unavailable('planned', undefined));
+    expect(failed).toMatchObject({ status: 503 });
     expect(await sends.typesOf(nonces())).toEqual(['NonceAssigned']);
   };
 

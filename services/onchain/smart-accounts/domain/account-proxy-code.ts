@@ -1,5 +1,5 @@
 /**
- * The creation code of the proxy that each account is: OpenZeppelin's ERC1967Proxy, as the factory of
+ * The creation code of each account, a proxy: OpenZeppelin's ERC1967Proxy, as the factory of
  * @account-abstraction/contracts 0.7.0 holds it. In hex.
  */
 export const ACCOUNT_PROXY_CODE = [
@@ -27,5 +27,5 @@ export const ACCOUNT_PROXY_CODE = [
 
 const RUNTIME_AT = 0x360;
 
-/** What is at an account's address then. In hex. */
+/** The code at an account's address after deployment. In hex. */
 export const ACCOUNT_RUNTIME_CODE = ACCOUNT_PROXY_CODE.slice(2 * RUNTIME_AT);

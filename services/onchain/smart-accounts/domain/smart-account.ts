@@ -1,19 +1,12 @@
 import { hash } from 'node:crypto';
-import { checksumAddress } from '../../../shared/chain/address.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
 import { ACCOUNT_PROXY_CODE } from './account-proxy-code.ts';
 
-/** Where the accounts of a chain are made. */
+/** The contracts that create the accounts of a chain. */
 export interface AccountChain {
   chainId: number;
   entryPoint: string;
   factory: string;
-}
-
-/** A user's account on one chain. */
-export interface SmartAccount extends AccountChain {
-  address: string;
-  /** The address of the key that owns it, the same on every chain. */
-  owner: string;
 }
 
 const SALT = '0'.repeat(64);
@@ -38,7 +31,7 @@ export const accountAddress = (factory: string, owner: string): string => {
   return checksumAddress(lastAddress(`ff${digitsOf(factory)}${SALT}${keccak(proxy)}`));
 };
 
-/** Returns the address of the code that the accounts of a factory run at first, in EIP-55 form. */
+/** Returns the address of the first implementation of a factory's accounts, in EIP-55 form. */
 export const accountImplementation = (factory: string): string => checksumAddress(implementationDigits(factory));
 
 /** The factory deployed the implementation in its constructor: CREATE with nonce 1, of the RLP of both. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
+import type { AccountCall } from '../../../../shared/chain/identifiers/account-call.ts';
+import type { SponsorshipPolicy } from '../../../../schemas/events/account/app-events.ts';
 import {
   feesAtMost,
   refusedBy,
@@ -7,7 +8,6 @@ import {
   ruleAgainstCost,
   ruleAgainstGas,
   ruleAgainstTip,
-  type Call,
   type OperationGas,
 } from './sponsorship-policy.ts';
 
@@ -18,9 +18,12 @@ const policyOf = (changes: Partial<SponsorshipPolicy> = {}): SponsorshipPolicy =
   ...{ dayWei: null, userDayWei: null, operationWei: null, allow: [], anySession: false },
   ...changes,
 });
-const calling = (to: string, data = '0x'): Call => ({ to, value: 1n, data });
-const against = (policy: SponsorshipPolicy | undefined, calls: readonly Call[] | undefined, sessionAppId = 'app_1') =>
-  ruleAgainstCalls({ policy, payingAppId: 'app_1', sessionAppId, calls });
+const calling = (to: string, data = '0x'): AccountCall => ({ to, value: 1n, data });
+const against = (
+  policy: SponsorshipPolicy | undefined,
+  calls: readonly AccountCall[] | undefined,
+  sessionAppId = 'app_1',
+) => ruleAgainstCalls({ policy, payingAppId: 'app_1', sessionAppId, calls });
 
 describe('a sponsorship policy', () => {
   it('is there, or nothing is paid', () => {

@@ -1,6 +1,7 @@
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { UserOperation } from './user-operation.ts';
+import type { SponsorshipPolicy } from '../../../../schemas/events/account/app-events.ts';
+import type { AccountCall } from '../../../../shared/chain/identifiers/account-call.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
 
 const REFUSALS = {
   no_policy: 'the app has no policy for this chain',
@@ -15,28 +16,20 @@ const REFUSALS = {
 };
 export type SponsorshipRule = keyof typeof REFUSALS;
 
-/** What an operation is answered that a rule refuses. */
+/** Returns the refusal for an operation that violates a rule. */
 export const refusedBy = (rule: SponsorshipRule): Refusal =>
   new Refusal('sponsorship_refused', REFUSALS[rule], { members: { rule } });
 
-/** What an account is to call. */
-export interface Call {
-  to: string;
-  value: bigint;
-  /** `0x` hex in any letter case. */
-  data: string;
-}
-
 interface SponsoredCalls {
-  /** Of the app that pays, for the chain. */
+  /** The policy of the paying app for the chain. */
   policy: SponsorshipPolicy | undefined;
   payingAppId: string;
   sessionAppId: string;
-  /** `undefined` of an operation that is neither `execute` nor `executeBatch` of our account. */
-  calls: readonly Call[] | undefined;
+  /** `undefined` for an operation that is not `execute` or `executeBatch` of our account in the standard encoding. */
+  calls: readonly AccountCall[] | undefined;
 }
 
-/** Returns the rule that refuses, of those that need no estimate; `undefined` when they all allow it. */
+/** Applies the rules that need no estimate. Returns the rule that refuses; `undefined` if all of them allow the calls. */
 export const ruleAgainstCalls = ({
   policy,
   payingAppId,
@@ -51,15 +44,18 @@ export const ruleAgainstCalls = ({
   return rules.find((rule) => rule === 'target') ?? rules.find((rule) => rule === 'selector');
 };
 
-const ruleAgainstCall = ({ allow }: SponsorshipPolicy, { to, data }: Call): 'target' | 'selector' | undefined => {
+const ruleAgainstCall = (
+  { allow }: SponsorshipPolicy,
+  { to, data }: AccountCall,
+): 'target' | 'selector' | undefined => {
   const ofTarget = allow.filter(({ target }) => target.toLowerCase() === to.toLowerCase());
   if (ofTarget.length === 0) return 'target';
-  // One to three bytes are no selector that a policy could list.
+  // A policy cannot list one to three bytes as a selector.
   const selector = data.slice(0, 10).toLowerCase();
   return ofTarget.some(({ selectors }) => selectors?.includes(selector) ?? true) ? undefined : 'selector';
 };
 
-/** @param maxCostWei what the operation can cost at most */
+/** @param maxCostWei the highest possible cost of the operation */
 export const ruleAgainstCost = (
   { operationWei }: Pick<SponsorshipPolicy, 'operationWei'>,
   maxCostWei: bigint,
@@ -72,9 +68,9 @@ export type OperationGas = Pick<
 > & { paymasterVerificationGasLimit: bigint; paymasterPostOpGasLimit: bigint };
 
 /**
- * The rule for an operation over `/rpc`: whoever bundles it is paid `preVerificationGas` and a tenth of the unused call gas from
- * the deposit, at its fees, and nobody may gain by that.
- * @param needed what we ask of a sender, what simulation needs, and the highest fees that anybody has a reason to offer
+ * The rule for an operation over `/rpc`: its bundler is paid `preVerificationGas` and a tenth of the unused call gas from the
+ * deposit, at the fees of the operation, and must not gain by that.
+ * @param needed our `preVerificationGas`, the limits that simulation needs, and the highest fees that a sender has a reason to offer
  */
 export const ruleAgainstGas = (asked: OperationGas, needed: OperationGas): 'gas' | undefined => {
   const isWasteful =
@@ -88,10 +84,10 @@ export const ruleAgainstGas = (asked: OperationGas, needed: OperationGas): 'gas'
   return isWasteful ? 'gas' : undefined;
 };
 
-/** The rule for a send, of which only the tip is the caller's. @param tipMax what blocks are paid */
+/** The rule for a send, in which only the tip is chosen by the caller. @param tipMax the tip of recent blocks */
 export const ruleAgainstTip = (tip: bigint, tipMax: bigint): 'gas' | undefined => (tip > tipMax ? 'gas' : undefined);
 
-/** Returns the highest fees that anybody has a reason to offer. */
+/** Returns the highest fees that a sender has a reason to offer. */
 export const feesAtMost = ({ baseFeePerGas, tipMax }: { baseFeePerGas: bigint; tipMax: bigint }) => ({
   maxFeePerGas: 3n * baseFeePerGas + tipMax,
   maxPriorityFeePerGas: tipMax,

@@ -1,23 +1,23 @@
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 
-/** For so many operations of one user that the paymaster has signed over `/rpc` and that were not sent, their cost is set aside. */
+/** For so many unsent operations of one user that the paymaster signed over `/rpc`, the cost is reserved. */
 const PLACES = 3;
-/** So many may be signed in all: a stranger may have included those too that have lost their place. */
+/** The paymaster signs at most so many in all: operations that have lost their place may still be included. */
 const HELD_MAX = 10;
 
-/** What the paymaster signed over `/rpc` for one sender and nonce. */
+/** The paymaster's signatures over `/rpc` for one sender and nonce. */
 export interface HeldSignature {
   sender: string;
   nonce: bigint;
   userOpHashes: readonly string[];
-  /** Of the latest. Unix milliseconds. */
+  /** The latest end of validity, in Unix milliseconds. */
   validUntilMs: number;
 }
 type Slot = Pick<HeldSignature, 'sender' | 'nonce'>;
 
 const isOf = (slot: Slot, one: Slot): boolean => slot.sender === one.sender && slot.nonce === one.nonce;
 
-/** Adds a signature to those of its user, and forgets what has expired. */
+/** Adds a signature to those of its user, without the expired ones. */
 export const withHeld = (
   held: readonly HeldSignature[],
   { sender, nonce, userOpHash, validUntilMs }: Omit<HeldSignature, 'userOpHashes'> & { userOpHash: string },
@@ -30,8 +30,8 @@ export const withHeld = (
 };
 
 /**
- * Returns the operation whose place another one takes; `undefined` where a place is free.
- * @param held what the user has that can still be included and was not sent, the oldest first, with whether it has a place
+ * Returns the operation that loses its place to a new one; `undefined` if a place is free.
+ * @param held the user's unsent operations that can still be included, oldest first, each with whether it has a place
  * @throws Refusal sponsorship_refused
  */
 export const placeFor = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { frozen } from '../../../shared/testing/given.ts';
+import { frozen } from '../../../../shared/testing/given.ts';
 import { PersistentMap } from './persistent-map.ts';
 
 const keyAndValue = fc.tuple(fc.nat({ max: 300 }).map(String), fc.nat());

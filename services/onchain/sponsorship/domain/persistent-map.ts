@@ -1,4 +1,4 @@
-import { sha256 } from '../../../shared/primitives/ids.ts';
+import { sha256 } from '../../../../shared/primitives/ids.ts';
 
 type Entry<Value> = readonly [key: string, value: Value];
 /** A branch has a child for each hex digit of a key's hash, at its depth; a leaf has few entries. */
@@ -7,8 +7,8 @@ type Node<Value> = { children: readonly Node<Value>[] } | { entries: readonly En
 const LEAF_ENTRIES_MAX = 8;
 
 /**
- * A map that is never changed: what `with` returns shares all but a few nodes with what it was called on, so that a fold over a
- * long stream takes as long for its last event as for its first. Nobody can choose keys that share a leaf: it is found by SHA-256.
+ * An immutable map: the result of `with` shares all but a few nodes with the map before, so a fold over a long stream takes as
+ * long for its last event as for its first. Leaves are found by SHA-256, so nobody can choose keys that share a leaf.
  */
 export class PersistentMap<Value> {
   private constructor(private readonly root: Node<Value>) {}

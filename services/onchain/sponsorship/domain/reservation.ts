@@ -1,7 +1,7 @@
-import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import type { SponsorshipEvent } from '../../../../schemas/events/onchain/sponsorship-events.ts';
 import { NOTHING, type Spending } from './spending.ts';
 
-/** What the paymaster may have to pay for the signatures of one slot, or has paid. */
+/** The possible or actual cost of the signatures of one slot. */
 export interface Reservation {
   /** Of the first signature. */
   userId: string;
@@ -40,9 +40,9 @@ const withSignature = (before: Reservation | undefined, data: Reserved): Reserva
     return { userId, maxCostWei, validUntilMs, headBlock, signatures: [signature], status: { kind: 'reserved' } };
   }
   const { status } = before;
-  // What was released can never be included: it reserves nothing beside the new signature.
+  // A released signature can never be included: only the new one reserves.
   const isOver = status.kind === 'released';
-  // Once one is settled, another of its slot reserves nothing, unless the block leaves the chain.
+  // Once a signature is settled, further ones of its slot reserve nothing, unless the block leaves the chain.
   const staysSettled = status.kind === 'settled' && status.userOpHash !== userOpHash;
   return {
     ...before,

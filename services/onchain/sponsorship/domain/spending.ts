@@ -1,4 +1,4 @@
-/** What is reserved and settled, and for how many slots. */
+/** Reserved and settled amounts, and the number of their slots. */
 export interface Spending {
   reservedWei: bigint;
   settledWei: bigint;
@@ -13,6 +13,6 @@ export const sumOf = (one: Spending, other: Spending): Spending => ({
   operations: one.operations + other.operations,
 });
 
-/** @param limitWei `null`: there is none */
+/** @param limitWei `null`: no limit */
 export const exceeds = ({ reservedWei, settledWei }: Spending, moreWei: bigint, limitWei: string | null): boolean =>
   limitWei !== null && reservedWei + settledWei + moreWei > BigInt(limitWei);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { frozen } from '../../../shared/testing/given.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { frozen } from '../../../../shared/testing/given.ts';
 import {
   release,
   reserve,
@@ -11,7 +11,8 @@ import {
   sponsorshipFold,
   type Sponsorship,
 } from './sponsorship.ts';
-import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
+import { startStopwatch } from '../../../../shared/testing/stopwatch.ts';
+import { casesOf } from '../../../../shared/testing/cases.ts';
 
 const DAY_WEI = 1_000n;
 const USER_DAY_WEI = 400n;
@@ -144,7 +145,7 @@ describe('the accounts of a sponsorship', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     );
   });
 

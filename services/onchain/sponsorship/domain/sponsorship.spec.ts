@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
+import type { SponsorshipEvent } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../../shared/testing/given.ts';
 import {
   isReserved,
   release,
@@ -176,19 +176,17 @@ describe('what a paymaster may spend for an app on a day', () => {
 describe('a reservation', () => {
   it('is settled by the operation that was included, of all that were signed for its nonce', () => {
     const b = { ...inclusion, userOpHash: hashOf('b') };
-    after(reserving(), reserving({ ...second, maxCostWei: 120n }))
-      .when(settling(b))
-      .then([
-        {
-          type: 'SponsorshipSettled',
-          data: {
-            ...{ appId: 'app_1', ...storedSlot, userOpHash: hashOf('b'), costWei: '60' },
-            ...{ blockHash: hashOf('1'), blockNumber: 6 },
-          },
+    after(reserving(), reserving({ ...second, maxCostWei: 120n })).decides(settling(b), [
+      {
+        type: 'SponsorshipSettled',
+        data: {
+          ...{ appId: 'app_1', ...storedSlot, userOpHash: hashOf('b'), costWei: '60' },
+          ...{ blockHash: hashOf('1'), blockNumber: 6 },
         },
-      ]);
-    after(reserving()).when(settling(b)).then([]);
-    after().when(settling()).then([]);
+      },
+    ]);
+    after(reserving()).decides(settling(b), []);
+    after().decides(settling(), []);
   });
 
   it('is settled in another block once more, and counted once', () => {
@@ -198,8 +196,8 @@ describe('a reservation', () => {
   });
 
   it('is reserved again by the former amounts when its block leaves the chain, and no other block', () => {
-    const { state, when } = after(reserving(), reserving({ ...second, maxCostWei: 120n }), settling());
-    when(leaving(elsewhere)).then([]);
+    const { state, decides } = after(reserving(), reserving({ ...second, maxCostWei: 120n }), settling());
+    decides(leaving(elsewhere), []);
     const [event] = leaving()(state);
     expect(event).toMatchObject({
       type: 'SponsorshipReserved',
@@ -240,17 +238,15 @@ describe('a reservation', () => {
   });
 
   it('is released when its nonce is used, and no more says so', () => {
-    after(reserving(), reserving(second))
-      .when(releasing)
-      .then([
-        {
-          type: 'SponsorshipReleased',
-          data: { appId: 'app_1', ...storedSlot, userOpHash: hashOf('b'), reason: 'nonce_used' },
-        },
-      ]);
+    after(reserving(), reserving(second)).decides(releasing, [
+      {
+        type: 'SponsorshipReleased',
+        data: { appId: 'app_1', ...storedSlot, userOpHash: hashOf('b'), reason: 'nonce_used' },
+      },
+    ]);
     expect(spent(reserving(), releasing)).toEqual({ reservedWei: 0n, settledWei: 0n, operations: 0 });
-    after(reserving(), settling()).when(releasing).then([]);
-    after().when(releasing).then([]);
+    after(reserving(), settling()).decides(releasing, []);
+    after().decides(releasing, []);
   });
 
   it('expires only when the latest of its signatures has', () => {
@@ -263,9 +259,7 @@ describe('a reservation', () => {
   it('that was released begins anew with the next signature, and the former ones stay known', () => {
     const anew = [reserving(), releasing, reserving({ ...second, maxCostWei: 40n })];
     expect(spent(...anew)).toEqual({ reservedWei: 40n, settledWei: 0n, operations: 1 });
-    after(...anew)
-      .when(reserving())
-      .then([]);
+    after(...anew).decides(reserving(), []);
     expect(spent(reserving(), releasing, settling()).settledWei).toBe(60n);
   });
 

@@ -1,9 +1,9 @@
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { SponsorshipPolicy } from '../../../../schemas/events/account/app-events.ts';
+import type { SponsorshipEvent } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
 import { placeFor, withHeld, type HeldSignature } from './held-signatures.ts';
 import { PersistentMap } from './persistent-map.ts';
-import { refusedBy } from './sponsorship-policy.ts';
+import { refusedBy } from '../../sponsorship-policy/domain/sponsorship-policy.ts';
 import {
   changeOf,
   isSettledBy,
@@ -15,7 +15,7 @@ import {
 } from './reservation.ts';
 import { exceeds, NOTHING, sumOf, type Spending } from './spending.ts';
 
-/** An operation's place: of all that are signed for one, the chain includes at most one. */
+/** A slot: of all operations that are signed for one, the chain includes at most one. */
 export interface OperationSlot {
   chainId: number;
   /** EIP-55. */
@@ -23,16 +23,16 @@ export interface OperationSlot {
   nonce: bigint;
 }
 
-/** A signature of the paymaster that is about to be given. */
+/** A signature that the paymaster is about to give. */
 export interface SignatureToReserve extends OperationSlot {
-  /** `null` of an operation that was not submitted here. */
+  /** `null` for an operation that was not submitted here. */
   transactionId: string | null;
   userOpHash: string;
   userId: string;
   maxCostWei: bigint;
   /** Unix milliseconds. */
   validUntilMs: number;
-  /** The head of the chain when it is signed. */
+  /** The head of the chain at the time of signing. */
   headBlock: number;
 }
 
@@ -42,7 +42,7 @@ export interface Sponsorship {
   /** By chain id. */
   chains: Readonly<Record<number, Spending>>;
   users: PersistentMap<Spending>;
-  /** By chain and user, what was signed over `/rpc`, until it has expired. */
+  /** By chain and user, the signatures given over `/rpc`, until they expire. */
   held: PersistentMap<readonly HeldSignature[]>;
   signatures: number;
 }
@@ -55,11 +55,11 @@ const NOTHING_SPENT: Sponsorship = {
   held: PersistentMap.empty(),
   signatures: 0,
 };
-/** What one signature takes as JSON, with its share of everything else. */
+/** The JSON size of one signature, with its share of the rest of the event. */
 const SIGNATURE_CHARACTERS = 256;
 /**
- * How many signatures one user is given over `/rpc` for one slot: each is kept for ever, and shares the reservation of the first,
- * so that no amount bounds them. By user, so that nobody uses up the slots of somebody else's account.
+ * How many signatures one user gets over `/rpc` for one slot. Each is kept for ever and shares the reservation of the first,
+ * so the caps do not bound their number. Counted by user, so that nobody can use up the slots of another user's account.
  */
 const RPC_SIGNATURES_MAX = 100;
 
@@ -89,7 +89,7 @@ const withReservation = (state: Sponsorship, slot: OperationSlot, after: Reserva
   };
 };
 
-/** The operation whose place another takes may still be included, by whoever has it: then it is settled. */
+/** An operation that lost its place may still be included by anybody who has its signature: it is then settled. */
 const withoutPlace = (state: Sponsorship, { chainId, inPlaceOf }: Reserved): Sponsorship => {
   if (!inPlaceOf) return state;
   const slot = { chainId, sender: inPlaceOf.sender, nonce: BigInt(inPlaceOf.nonce) };
@@ -107,19 +107,19 @@ const heldAfter = ({ held }: Sponsorship, { type, data }: SponsorshipEvent, nowM
   return held.with(user, withHeld(held.get(user) ?? [], signature, nowMs));
 };
 
-/** What the paymaster has beside what this app may spend of it. */
+/** What a reservation is checked against, in addition to the state of the app's day. */
 export interface SponsorshipLimits {
   policy: Pick<SponsorshipPolicy, 'dayWei' | 'userDayWei'>;
-  /** The paymaster's deposit on the chain, and what of it is reserved, by whichever app and day. */
+  /** The paymaster's deposit on the chain, and how much of it all apps and days have reserved. */
   deposit: { wei: bigint; reservedWei: bigint };
-  /** Hashes of operations that were sent since the paymaster signed them over `/rpc`. */
+  /** Hashes of operations that the paymaster signed over `/rpc` and that were sent since. */
   sent: ReadonlySet<string>;
   nowMs: number;
 }
 
 /**
- * Reserves what a signature may cost, beyond what is reserved for its slot already.
- * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`; without a rule where the slot has too many
+ * Reserves the maximum cost of a signature, as far as it exceeds the reservation of its slot.
+ * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`; without a rule if the slot has too many
  */
 export const reserve = (
   state: Sponsorship,
@@ -144,7 +144,7 @@ export const reserve = (
   return [event];
 };
 
-/** Returns what the paymaster signed over `/rpc` for a user that no block has, and that was not sent either. */
+/** Returns the signatures over `/rpc` of a user whose operations were neither included nor sent. */
 export const heldBy = (
   state: Sponsorship,
   { chainId, userId }: Pick<SignatureToReserve, 'chainId' | 'userId'>,
@@ -165,7 +165,7 @@ const requireRoom = ({ signatures }: Reservation, userId: string): void => {
   throw new Refusal('sponsorship_refused', detail);
 };
 
-/** An operation with our paymaster that a block has. */
+/** An included operation with our paymaster. */
 export interface SponsoredInclusion extends OperationSlot {
   userOpHash: string;
   costWei: bigint;
@@ -173,7 +173,7 @@ export interface SponsoredInclusion extends OperationSlot {
   blockNumber: number;
 }
 
-/** The cost of an operation takes the place of what was reserved for its slot. In another block, it takes the place of the former cost. */
+/** Replaces the reservation of a slot by the actual cost, or the cost in an earlier block by the cost in another block. */
 export const settle = (state: Sponsorship, inclusion: SponsoredInclusion): SponsorshipEvent[] => {
   const { userOpHash, costWei, blockHash, blockNumber } = inclusion;
   const known = state.slots.get(keyOf(inclusion));
@@ -182,7 +182,7 @@ export const settle = (state: Sponsorship, inclusion: SponsoredInclusion): Spons
   return [{ type: 'SponsorshipSettled', data: { ...operation, costWei: String(costWei), blockHash, blockNumber } }];
 };
 
-/** The block left the chain: the operation may be included again, or another of its slot. */
+/** Reserves again after a reorganisation: the operation, or another one of its slot, may be included again. */
 export const reserveAgain = (
   state: Sponsorship,
   inclusion: Omit<SponsoredInclusion, 'costWei' | 'blockNumber'>,
@@ -194,11 +194,11 @@ export const reserveAgain = (
   return [reserved(state.appId, { ...signature, ...known, ...slotOf(inclusion) })];
 };
 
-/** Why none of a slot's signatures can ever be included. */
+/** The reason why no signature of a slot can ever be included. */
 export type ReleaseReason =
-  /** The nonce is used in a final block, and what used it was settled, if it was sponsored. */
+  /** The nonce is used in a final block; if the operation that used it was sponsored, it is settled. */
   | { reason: 'nonce_used' }
-  /** The time of a final block is later than every signature counts. Unix milliseconds. */
+  /** The time of a final block, after which no signature of the slot is valid. Unix milliseconds. */
   | { reason: 'expired'; finalBlockTimeMs: number };
 
 export const release = (state: Sponsorship, slot: OperationSlot, why: ReleaseReason): SponsorshipEvent[] => {

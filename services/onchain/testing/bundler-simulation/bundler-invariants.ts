@@ -1,15 +1,15 @@
-import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
-import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
-import { sponsorshipFold, spendingOn } from '../domain/sponsorship.ts';
-import type { Transaction } from '../domain/transaction.ts';
-import type { OperationInclusion } from '../edge/operations-chain.ts';
+import { executorStream, type ExecutorEvent } from '../../../../schemas/events/onchain/executor-events.ts';
+import type { SponsorshipEvent } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { foldEvents } from '../../../../shared/event-store/transactions/folded-streams.ts';
+import { sponsorshipFold, spendingOn } from '../../sponsorship/domain/sponsorship.ts';
+import type { Transaction } from '../../transactions/domain/transaction.ts';
+import type { OperationInclusion } from '../../chain/operations-chain.ts';
 import type { BundlerSimulation } from './bundler-simulation.ts';
-import { named } from './simulated-state.ts';
+import { named } from '../simulated-chain/simulated-state.ts';
 
 type Inclusions = ReadonlyMap<string, readonly OperationInclusion[]>;
 
-/** Returns which invariants do not hold after a simulation, as sentences. */
+/** Returns the invariants that a simulation violated, as sentences. */
 export const violationsAfter = async (simulation: BundlerSimulation): Promise<string[]> => {
   const all = [ofSends(simulation), ofSponsorship(simulation), ofExecutors(simulation), ofEvents(simulation)];
   return (await Promise.all(all)).flat();
@@ -20,7 +20,7 @@ const ofSends = async (simulation: BundlerSimulation): Promise<string[]> => {
   const violations: string[] = [];
   for (const { ids } of simulation.sends) {
     const found = await Promise.all(ids.map((id) => simulation.transactionOf(id)));
-    const signed = found.filter((one) => one !== undefined);
+    const signed = found.filter((transaction) => transaction !== undefined);
     const hashes = new Set(signed.map(({ submission }) => submission.userOpHash));
     const executed = [...hashes].reduce((sum, hash) => sum + (inclusions.get(hash)?.length ?? 0), 0);
     if (executed > 1) violations.push(`${ids.join(', ')}: executed ${String(executed)} times`);
@@ -81,12 +81,12 @@ const ofExecutors = async ({ chain, store, firstNonces }: BundlerSimulation): Pr
   return violations;
 };
 
-/** What was so at some time, and may have been made good since. */
+/** Checks each event in order, for violations that later events may hide. */
 const ofEvents = async ({ store }: BundlerSimulation): Promise<string[]> => {
   const { events } = await store.readAll(0, undefined, Infinity);
   const known = events as unknown as (ExecutorEvent | SponsorshipEvent)[];
   const released = new Set<string>();
-  /** By executor and nonce: the operations of bundles that no block has. */
+  /** By executor and nonce: the operations of pending bundles. */
   const underWay = new Map<string, readonly string[]>();
   const bundles = new Map<string, readonly string[]>();
   return known.flatMap((event) => {

@@ -1,9 +1,9 @@
-import { executorEvents } from '../../../schemas/events/executor-events.ts';
-import { nonceEvents } from '../../../schemas/events/nonce-events.ts';
-import { sponsorshipEvents } from '../../../schemas/events/sponsorship-events.ts';
-import { transactionEvents } from '../../../schemas/events/transaction-events.ts';
-import { simulateSeeds, type Half } from '../../../shared/testing/simulated-seeds.ts';
-import { BundlerFaults } from './bundler-faults.ts';
+import { executorEvents } from '../../../../schemas/events/onchain/executor-events.ts';
+import { nonceEvents } from '../../../../schemas/events/onchain/nonce-events.ts';
+import { sponsorshipEvents } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { transactionEvents } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { simulateSeeds, type Half } from '../../../../shared/testing/simulation/simulated-seeds.ts';
+import { BundlerFaults } from '../simulated-chain/bundler-faults.ts';
 import { violationsAfter } from './bundler-invariants.ts';
 import { BundlerSimulation } from './bundler-simulation.ts';
 
@@ -14,8 +14,8 @@ export const simulateBundlers = (half: Half): void => {
   const stored = new Set<string>();
   simulateSeeds(half, {
     spec: 'bundler.simulation',
-    subject: 'a bundler on a chain of which anything may happen',
-    holds: 'executes each operation at most once, says of each what became of it, and accounts for every wei and nonce',
+    subject: 'a bundler on a chain with faults',
+    holds: 'executes each operation at most once, records its outcome, and accounts for every wei and nonce',
     failedOnce: [1_002],
     violationsOf: async (seed) => {
       const simulation = new BundlerSimulation(seed, faults);

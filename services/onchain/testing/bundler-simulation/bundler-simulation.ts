@@ -1,33 +1,33 @@
 import { pino } from 'pino';
-import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { reservationsModel } from '../../../shared/read-models/reservations.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
-import type { ReadModel } from '../../../shared/read-models/read-model.ts';
-import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
-import { projectInto } from '../../../shared/testing/project.ts';
-import { TestClock } from '../../../shared/testing/test-foundation.ts';
-import { Bundler } from '../bundle-operations/bundler.ts';
-import { ExecutorAccount } from '../bundle-operations/executor-account.ts';
-import { ReservationsOnChain } from '../bundle-operations/reservations-on-chain.ts';
-import { checkpointOf, followedBy, recoverOperations, takeOver } from '../bundle-operations/recover-operations.ts';
-import { Records } from '../bundle-operations/records.ts';
-import { Sponsorships, utcDay } from '../edge/sponsorships.ts';
-import { transactionFold, type Transaction } from '../domain/transaction.ts';
-import { BundlerFaults } from './bundler-faults.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { SimulatedChain } from './simulated-chain.ts';
-import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from './simulated-contracts.ts';
+import { sponsorshipStream } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
+import { foldEvents } from '../../../../shared/event-store/transactions/folded-streams.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { reservationsModel } from '../../../../shared/read-models/onchain/reservations.ts';
+import { transactionsModel } from '../../../../shared/read-models/onchain/transactions.ts';
+import type { ReadModel } from '../../../../shared/read-models/read-model.ts';
+import { MemoryReadStore } from '../../../../shared/testing/engines/read-store.memory.ts';
+import { projectInto } from '../../../../shared/testing/project.ts';
+import { TestClock } from '../../../../shared/testing/test-foundation.ts';
+import { Bundler } from '../../bundler/bundler.ts';
+import { ExecutorAccount } from '../../bundler/bundles/executor-account.ts';
+import { ReservationsOnChain } from '../../bundler/reservations-on-chain.ts';
+import { applyEvent, checkpointName, eventTypesFor, recoverOperations } from '../../bundler/recover-operations.ts';
+import { BundlerStreams } from '../../bundler/mempool/bundler-streams.ts';
+import { Sponsorships, utcDay } from '../../sponsorship/sponsorships.ts';
+import { transactionFold, type Transaction } from '../../transactions/domain/transaction.ts';
+import { BundlerFaults } from '../simulated-chain/bundler-faults.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { SimulatedChain } from '../simulated-chain/simulated-chain.ts';
+import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from '../simulated-chain/simulated-contracts.ts';
 import { randomHabits, type SimulatedHabits } from './simulated-habits.ts';
 import { SimulatedLife } from './simulated-life.ts';
-import { SimulatedNode } from './simulated-node.ts';
+import { SimulatedNode } from '../simulated-chain/simulated-node.ts';
 import { APP, SimulatedSenders, type Send } from './simulated-senders.ts';
-import { named } from './simulated-state.ts';
+import { named } from '../simulated-chain/simulated-state.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
@@ -37,11 +37,11 @@ const FOR_ACCOUNT = ETHER / 100n;
 const FOR_EXECUTOR = ETHER / 20n;
 const FOR_PAYMASTER = ETHER / 10n;
 const CONFIRMATIONS = 8;
-/** Less than what counts as final. */
+/** Shallower than finality. */
 const REORGANISED_MOST = 5;
 const SILENT = pino({ level: 'silent' });
 const ROUNDS = 50;
-/** With what the clock was set back. */
+/** Includes the time by which the clock may be set back. */
 const EXPIRED_WITHIN_MS = 1_500_000;
 const CALM_ROUNDS_MOST = 600;
 const CALM_SECONDS = 60;
@@ -52,30 +52,30 @@ interface Process {
   bundler: Bundler;
   reservations: ReservationsOnChain;
   senders: SimulatedSenders;
-  /** The position up to which it has taken over events. */
-  taken: number;
+  /** The position of the last event applied. */
+  after: number;
   isRecovered: boolean;
 }
 
-/** One seed: users, processes of the service that are killed, and a chain of which anything that can happen does. */
+/** One seed: users, processes of the service that are killed, and a chain with faults. */
 export class BundlerSimulation {
   readonly chain: SimulatedChain;
   readonly store: MemoryEventStore;
   readonly executors = EXECUTORS.map(({ address }) => address);
-  /** Somebody has sent transactions with these accounts before. */
+  /** By executor: its nonce at the start, for somebody may have sent transactions with the account before. */
   readonly firstNonces: ReadonlyMap<string, number>;
   readonly sends: Send[] = [];
-  /** The stream of what the paymaster's app has reserved. */
+  /** The stream of the reservations of the paymaster's app. */
   readonly sponsorship = sponsorshipStream(APP, utcDay(GENESIS_MS));
-  /** All that was ever put in the paymaster's deposit. */
+  /** The sum of all payments into the paymaster's deposit. */
   depositedWei = 0n;
   private readonly clock = new TestClock(GENESIS_MS);
   private readonly random: SeededRandom;
-  /** Behind what is stored, as far as it happens to be. */
+  /** Lags behind the event store by a random number of events. */
   private readonly readStore = new MemoryReadStore();
   private readonly habits: SimulatedHabits;
   private isCalm = false;
-  /** When no signature of a paymaster counts any more. */
+  /** When every paymaster signature has expired. */
   private expiredAt = Infinity;
   private process: Process | undefined;
 
@@ -99,7 +99,7 @@ export class BundlerSimulation {
     for (let blocks = 0; blocks <= CONFIRMATIONS; blocks += 1) this.mine();
   }
 
-  /** Everything at once, and then nothing but what is needed to bring all operations to an end. */
+  /** Runs rounds with faults, then rounds without, until all operations are final. */
   async run(): Promise<void> {
     for (let round = 0; round < ROUNDS; round += 1) await this.round();
     this.calmDown();
@@ -131,13 +131,13 @@ export class BundlerSimulation {
     await this.work((process) => [this.follow(process).then(() => this.calmSteps(process))]);
   }
 
-  /** So that in one block each operation is looked at that cannot be included. */
+  /** Steps often enough that each operation that cannot be included is tried within one block. */
   private async calmSteps(process: Process): Promise<void> {
-    const steps = 1 + process.bundler.pool.size / this.executors.length;
+    const steps = 1 + process.bundler.mempool.size / this.executors.length;
     for (let step = 0; step < steps; step += 1) await this.step(process);
   }
 
-  /** Runs parts of what a process does, at once; begins another process where there is none. */
+  /** Runs parts of a process concurrently; starts a process first if none lives. */
   private async work(parts: (process: Process) => Promise<void>[]): Promise<void> {
     const process = (this.process ??= this.begin());
     const results = await Promise.allSettled(process.isRecovered ? parts(process) : [this.recover(process)]);
@@ -172,12 +172,12 @@ export class BundlerSimulation {
         clock,
         logger: SILENT,
       },
-      records: new Records(transactor, CHAIN_ID),
+      streams: new BundlerStreams(transactor, CHAIN_ID),
       own: OWN_CONTRACTS,
       executors: EXECUTORS.map((key) => new ExecutorAccount(CHAIN_ID, chain.options.entryPoint, key)),
-      replacements: { signAnew: (one, { deploys }) => senders.signAnew(one, deploys) },
+      resigner: { resign: (entry, { deploys }) => senders.resign(entry, deploys) },
     });
-    return { life, isRecovered: false, taken: 0, bundler, reservations, senders };
+    return { life, isRecovered: false, after: 0, bundler, reservations, senders };
   }
 
   private isKilledNow(): boolean {
@@ -186,16 +186,16 @@ export class BundlerSimulation {
     return isKilled;
   }
 
-  /** As the loop does that bundles. */
+  /** Recovers as `bundleLoop` does. */
   private async recover(process: Process): Promise<void> {
     const { readStore } = this;
     for (const model of [transactionsModel, reservationsModel]) await this.project(model);
     try {
-      process.taken = await recoverOperations(process, { chainId: CHAIN_ID, eventStore: this.store, readStore });
+      process.after = await recoverOperations(process, { chainId: CHAIN_ID, eventStore: this.store, readStore });
       process.isRecovered = true;
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      // The next one recovers anew.
+      // The next process recovers again.
       process.life.end();
     }
   }
@@ -209,10 +209,10 @@ export class BundlerSimulation {
   }
 
   private async follow(process: Process): Promise<void> {
-    const { events } = await this.store.readAll(process.taken, { types: followedBy({}) }, Infinity);
+    const { events } = await this.store.readAll(process.after, { types: eventTypesFor({}) }, Infinity);
     for (const event of events) {
-      await takeOver(process, event);
-      process.taken = event.position;
+      await applyEvent(process, event);
+      process.after = event.position;
     }
   }
 
@@ -223,7 +223,7 @@ export class BundlerSimulation {
       if (!(error instanceof ChainUnavailable)) throw error;
     }
     if (this.isCalm || this.random.chance(0.3)) {
-      await this.readStore.apply(checkpointOf(CHAIN_ID), [], bundler.recordedUpTo);
+      await this.readStore.apply(checkpointName(CHAIN_ID), [], bundler.recordedUpTo);
     }
   }
 
@@ -236,7 +236,7 @@ export class BundlerSimulation {
     }
   }
 
-  /** Returns what is stored of a transaction. */
+  /** Returns the stored state of a transaction. */
   async transactionOf(id: string): Promise<Transaction | undefined> {
     const events = await this.store.read(transactionStream(id));
     return foldEvents(transactionFold, undefined, events);
@@ -245,7 +245,9 @@ export class BundlerSimulation {
   private get isAllOver(): boolean {
     const { process, chain } = this;
     return (
-      process?.isRecovered === true && process.bundler.pool.size === 0 && chain.head.timestamp * 1_000 > this.expiredAt
+      process?.isRecovered === true &&
+      process.bundler.mempool.size === 0 &&
+      chain.head.timestamp * 1_000 > this.expiredAt
     );
   }
 
@@ -259,7 +261,7 @@ export class BundlerSimulation {
     this.clock.time += (this.chain.mine().timestamp - timestamp) * 1_000;
   }
 
-  /** Another branch takes the place of the newest blocks, at once, and is no shorter. */
+  /** Replaces the newest blocks with a branch that is at least as long. */
   private reorganise(): void {
     const depth = this.random.between(1, REORGANISED_MOST);
     this.chain.reorganise(depth);

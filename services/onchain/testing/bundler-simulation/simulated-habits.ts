@@ -1,16 +1,16 @@
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import type { SimulatedChainOptions } from './simulated-chain.ts';
-import type { NodeHabits } from './simulated-node.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import type { SimulatedChainOptions } from '../simulated-chain/simulated-chain.ts';
+import type { NodeHabits } from '../simulated-chain/simulated-node.ts';
 
-/** How likely it is that what may go wrong does. */
+/** Probabilities of the faults of one seed. */
 export interface SimulatedHabits {
-  /** A process is killed, at each place where it may be. */
+  /** A process is killed, at each point where it can be. */
   killed: number;
   node: Partial<NodeHabits>;
   chain: Pick<SimulatedChainOptions, 'fork' | 'losesTransactions' | 'pool' | 'strangers'>;
 }
 
-/** Every seed has half of what may go wrong, each as often as chance has it. */
+/** Returns about half of the faults, each with a random probability. */
 export const randomHabits = (random: SeededRandom): SimulatedHabits => {
   const often = (most: number): number => (random.chance(0.5) ? random.next() * most : 0);
   return {
@@ -19,7 +19,7 @@ export const randomHabits = (random: SeededRandom): SimulatedHabits => {
       unavailable: often(0.05),
       failsAfterSend: often(0.2),
       refuses: often(0.2),
-      triesNot: often(0.2),
+      ignoresTrials: often(0.2),
       staleHead: often(0.2),
       staleState: often(0.1),
       sequenceTooHigh: often(0.3),

@@ -1,11 +1,11 @@
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
 
-/** The process was killed: nothing that it does from then on has any effect. */
+/** The process was killed: its later actions have no effect. */
 class Killed extends Error {
   override readonly name = 'Killed';
 }
 
-/** How long a process lives. */
+/** The life of a process, which may end at any call of `goOn`. */
 export class SimulatedLife {
   private isEnded = false;
 
@@ -19,13 +19,13 @@ export class SimulatedLife {
     this.isEnded = true;
   }
 
-  /** May be killed here. @throws Killed */
+  /** A point where the process may be killed. @throws Killed */
   goOn(): void {
     if (!this.isEnded && this.isKilledNow()) this.end();
     if (this.isEnded) throw new Killed('the process was killed');
   }
 
-  /** A store that the process may be killed before and after each append to. */
+  /** Returns a store where the process may be killed before and after each append. */
   storeOf(store: EventStore): EventStore {
     const append: EventStore['append'] = async (...parameters) => {
       this.goOn();

@@ -1,34 +1,34 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { transactionStream } from '../../../schemas/events/transaction-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
-import type { PooledOperation } from '../bundle-operations/operation-pool.ts';
-import type { SigningAnew } from '../bundle-operations/replacements.ts';
-import { createAccountData, executeCall } from '../domain/account-calls.ts';
-import { ownerDigest, paymasterDigest, userOpHash } from '../domain/operation-hash.ts';
-import { idOfReplacement, submit, transactionFold } from '../domain/transaction.ts';
-import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
-import { AccountNonces } from '../edge/account-nonces.ts';
-import type { Sponsorships } from '../edge/sponsorships.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { signOperation } from './signed-operation.ts';
-import type { SimulatedChain } from './simulated-chain.ts';
-import { OWNERS, PAYMASTER, REFUSING } from './simulated-contracts.ts';
-import { named } from './simulated-state.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import type { MempoolEntry } from '../../bundler/mempool/mempool.ts';
+import type { ResignOutcome } from '../../bundler/mempool/resigner.ts';
+import { createAccountData, executeCall } from '../../operations/domain/account-calls.ts';
+import { ownerDigest, paymasterDigest, userOpHash } from '../../operations/domain/operation-hash.ts';
+import { idOfReplacement, submit, transactionFold } from '../../transactions/domain/transaction.ts';
+import { maxCostOf, storedOperation, type UserOperation } from '../../operations/domain/user-operation.ts';
+import { AccountNonces } from '../../transactions/account-nonces.ts';
+import type { Sponsorships } from '../../sponsorship/sponsorships.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { signOperation } from '../signed-operation.ts';
+import type { SimulatedChain } from '../simulated-chain/simulated-chain.ts';
+import { OWNERS, PAYMASTER, REFUSING } from '../simulated-chain/simulated-contracts.ts';
+import { named } from '../simulated-chain/simulated-state.ts';
 
-/** What somebody wanted to be done once, and each transaction that was signed for it. What outlives each process. */
+/** An operation that a user sent once, with the ids of all transactions signed for it. Outlives the processes. */
 export interface Send {
   ids: string[];
 }
 
-/** Of which every operation is. */
+/** The app of every operation. */
 export const APP = 'app_simulated';
 const FRIEND = '0x0000000000000000000000000000000000004001';
 const GWEI = 10n ** 9n;
 const SIGNATURE_DIGITS = 130;
 const VALID_SECONDS = [60, 300] as const;
 
-/** Users who send operations, by one process: what it stores, and in which order, is as in the service. */
+/** Users who send operations through one process, which stores the same events in the same order as the service. */
 export class SimulatedSenders {
   private readonly nonces: AccountNonces;
   private readonly metadata: EventMetadata;
@@ -72,8 +72,8 @@ export class SimulatedSenders {
     }
   }
 
-  /** The same nonce, with the factory or without. */
-  async signAnew({ id, operation }: Pick<PooledOperation, 'id' | 'operation'>, deploys: boolean): Promise<SigningAnew> {
+  /** Signs an operation again with the same nonce, with or without the factory. */
+  async resign({ id, operation }: Pick<MempoolEntry, 'id' | 'operation'>, deploys: boolean): Promise<ResignOutcome> {
     const { sender, nonce } = operation;
     const replacement = idOfReplacement(id, 'signed anew');
     const { state: known } = await this.transactor.load(transactionStream(replacement), transactionFold);
@@ -81,7 +81,7 @@ export class SimulatedSenders {
     const send = this.sends.find(({ ids }) => ids.includes(id));
     if (send && !send.ids.includes(replacement)) send.ids.push(replacement);
     const account = { chainId: this.chain.options.chainId, sender };
-    await this.nonces.take(replacement, { ...account, nonce, deploys }, this.metadata);
+    await this.nonces.reassign(replacement, { ...account, nonce, deploys }, this.metadata);
     const factory = deploys ? this.factory(this.ownerOf(sender).address) : undefined;
     try {
       await this.submit(replacement, id, { ...operation, factory });
@@ -92,7 +92,7 @@ export class SimulatedSenders {
     }
   }
 
-  /** Nobody has seen the signature before it is stored. */
+  /** Signs and stores an operation. Nobody sees the signature before it is stored. */
   private async submit(id: string, replaces: string | null, unsigned: UserOperation): Promise<void> {
     const { chain, transactor, sponsorships, random } = this;
     const { chainId, entryPoint } = chain.options;
@@ -130,16 +130,16 @@ export class SimulatedSenders {
   private tellSigners(operation: UserOperation, { hash, validUntil }: { hash: string; validUntil: number }): void {
     const { entryPoint, options } = this.chain;
     const { signature, paymaster, sender } = operation;
-    entryPoint.knowSigner({ digest: ownerDigest(hash), signature, signer: this.ownerOf(sender).address });
+    entryPoint.noteSigner({ digest: ownerDigest(hash), signature, signer: this.ownerOf(sender).address });
     if (!paymaster) return;
     const validity = { chainId: options.chainId, validUntil, validAfter: 0 };
     const digest = paymasterDigest({ ...operation, paymaster }, validity);
     const ofPaymaster = `0x${paymaster.data.slice(-SIGNATURE_DIGITS)}`;
-    entryPoint.knowSigner({ digest, signature: ofPaymaster, signer: PAYMASTER.address });
+    entryPoint.noteSigner({ digest, signature: ofPaymaster, signer: PAYMASTER.address });
   }
 
   private ownerOf(sender: string): (typeof OWNERS)[number] {
-    const owner = OWNERS.find((one) => this.chain.entryPoint.accountOf(one.address) === sender);
+    const owner = OWNERS.find(({ address }) => this.chain.entryPoint.accountOf(address) === sender);
     if (!owner) throw new Error(`nobody owns ${sender}`);
     return owner;
   }

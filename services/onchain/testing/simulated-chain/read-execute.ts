@@ -1,11 +1,11 @@
-import { checksumAddress } from '../../../shared/chain/address.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
 
 /** `execute(address,uint256,bytes)` */
 const EXECUTE = /^0xb61d27f60{24}([0-9a-f]{40})([0-9a-f]{64})/;
 
 const read = new Map<string, { to: string; wei: bigint } | undefined>();
 
-/** Returns what an account is told to call; `undefined` for call data other than of `execute`. */
+/** Returns the target and value of a call of `execute`; `undefined` for other call data. */
 export const readExecute = (callData: string): { to: string; wei: bigint } | undefined => {
   if (read.has(callData)) return read.get(callData);
   const [, to = '', wei = ''] = EXECUTE.exec(callData) ?? [];

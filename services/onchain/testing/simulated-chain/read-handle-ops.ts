@@ -1,12 +1,12 @@
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
 
 const HANDLE_OPS = '765e827f';
 const WORD = 32;
 const HALF = 16;
 const ADDRESS = 20;
 
-/** Returns what a call of `handleOps` is given; `undefined` for another call. */
+/** Returns the arguments of a call of `handleOps`; `undefined` for other call data. */
 export const readHandleOps = (data: Buffer): { operations: UserOperation[]; beneficiary: string } | undefined => {
   if (data.subarray(0, 4).toString('hex') !== HANDLE_OPS) return undefined;
   const body = data.subarray(4);
@@ -18,7 +18,7 @@ export const readHandleOps = (data: Buffer): { operations: UserOperation[]; bene
   return { operations, beneficiary: addressOf(body.subarray(WORD, 2 * WORD).subarray(-ADDRESS)) };
 };
 
-/** A PackedUserOperation. */
+/** Reads a PackedUserOperation. */
 const readOperation = (tuple: Buffer): UserOperation => {
   const initCode = bytesAt(tuple, 2);
   const paymasterAndData = bytesAt(tuple, 7);
@@ -49,7 +49,7 @@ const readPaymaster = (bytes: Buffer): NonNullable<UserOperation['paymaster']> =
 
 const wordAt = (bytes: Buffer, index: number): Buffer => bytes.subarray(index * WORD, (index + 1) * WORD);
 const offsetAt = (bytes: Buffer, index: number): number => Number(numberOf(wordAt(bytes, index)));
-/** Bytes of any length: the word says where their length is, which they follow. */
+/** Reads bytes of any length: the word is the offset of their length, and the bytes follow the length. */
 const bytesAt = (tuple: Buffer, index: number): Buffer => {
   const at = tuple.subarray(offsetAt(tuple, index));
   return at.subarray(WORD, WORD + offsetAt(at, 0));
@@ -58,7 +58,7 @@ const numberOf = (bytes: Buffer): bigint => BigInt(`0x0${bytes.toString('hex')}`
 const hex = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
 
 const addresses = new Map<string, string>();
-/** A checksum for each address, once: there are few. */
+/** Computes the checksum of each address once, for there are few. */
 const addressOf = (bytes: Buffer): string => {
   const digits = bytes.toString('hex');
   let address = addresses.get(digits);

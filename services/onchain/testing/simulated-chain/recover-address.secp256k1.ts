@@ -1,5 +1,5 @@
-import { libsecp256k1 } from '../../../shared/keys/libsecp256k1.secp256k1.ts';
-import { addressOfPoint } from '../../../shared/keys/secp256k1-keys.ts';
+import { libsecp256k1 } from '../../../../shared/keys/signatures/libsecp256k1.secp256k1.ts';
+import { addressOfPoint } from '../../../../shared/keys/signatures/secp256k1-keys.ts';
 
 const V_OF_EVEN_Y = 27;
 
@@ -11,5 +11,5 @@ const recoverWith =
     return addressOfPoint(ecdsaRecover(bytes.subarray(0, -1), recoveryId, digest, false));
   };
 
-/** `undefined` where there is no binary for this machine. */
+/** `undefined` if there is no binary for this machine. */
 export const recoverNatively = libsecp256k1 && recoverWith(libsecp256k1);

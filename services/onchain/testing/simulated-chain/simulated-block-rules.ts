@@ -1,18 +1,18 @@
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { dataGas, type ForkRules } from '../domain/fork-rules.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { dataGas, type ForkRules } from '../../operations/domain/fork-rules.ts';
 import type { SimulatedTransaction } from './simulated-transaction.ts';
 
 export const GAS_LIMIT = 30_000_000n;
-/** What geth takes for a transaction, and how long it may be. */
+/** The highest total fee and the longest data of a transaction that geth accepts. */
 const FEE_MAX = 10n ** 18n;
 const BYTES_MAX = 131_072;
 const GWEI = 10n ** 9n;
-/** A block's base fee is an eighth above or below that of its parent, at most. */
+/** A block's base fee differs from that of its parent by at most an eighth. */
 const BASE_FEE_PARTS = 8n;
 const BASE_FEE_MOST = 100n * GWEI;
 const BASE_FEE_LEAST = 7n;
 
-/** What geth says of a transaction that it never takes. */
+/** Returns geth's refusal of an invalid transaction; `undefined` for a valid one. */
 export const faultOf = (
   { intrinsicGas, gasLimit, maxFeePerGas, data }: SimulatedTransaction,
   rules: ForkRules,

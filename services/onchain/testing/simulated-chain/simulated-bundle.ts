@@ -1,10 +1,10 @@
-import type { UserOperation } from '../domain/user-operation.ts';
-import type { BundleTrial } from '../edge/operations-chain.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
+import type { BundleTrial } from '../../chain/operations-chain.ts';
 import {
   ValidationFailed,
   type Executed,
   type SimulatedEntryPoint,
-  type Surroundings,
+  type BlockContext,
   type Validated,
 } from './simulated-entry-point.ts';
 import { named, type SimulatedState } from './simulated-state.ts';
@@ -12,21 +12,21 @@ import { named, type SimulatedState } from './simulated-state.ts';
 export interface BundleRun {
   trial: BundleTrial;
   gasUsed: bigint;
-  /** Nothing where it failed. */
+  /** Empty if the bundle failed. */
   executed: Executed[];
 }
 
-/** What the EntryPoint needs itself of an operation's gas before it calls it. */
+/** Gas that the EntryPoint itself needs before it calls the account of an operation. */
 const INNER_GAS_OVERHEAD = 10_000n;
-/** Of 64 parts of gas `handleOps` may give 63 to `innerHandleOp`, which may give 63 of 64 parts of that to the account. */
+/** `handleOps` may pass 63/64 of its gas to `innerHandleOp`, which may pass 63/64 of that to the account. */
 const [GIVEN, PARTS] = [63n ** 2n, 64n ** 2n];
 
-/** `handleOps`: all of the operations, or none. */
+/** Runs `handleOps`: executes all operations, or none. */
 export const runBundle = (
   { entryPoint, state }: { entryPoint: SimulatedEntryPoint; state: SimulatedState },
   { operations, beneficiary }: { operations: readonly UserOperation[]; beneficiary: string },
-  surroundings: Surroundings,
-  /** Without what a transaction costs before anything is executed; `undefined`: as much as it takes. */
+  block: BlockContext,
+  /** Without the intrinsic gas of the transaction; `undefined`: unlimited. */
   gasLimit?: bigint,
 ): BundleRun => {
   const mark = state.mark();
@@ -38,7 +38,7 @@ export const runBundle = (
   const validated: Validated[] = [];
   for (const [index, operation] of operations.entries()) {
     try {
-      validated.push(entryPoint.validate(operation, surroundings));
+      validated.push(entryPoint.validate(operation, block));
     } catch (error) {
       if (!(error instanceof ValidationFailed)) throw error;
       if (error.reason === undefined) return fail({ kind: 'reverted', revertData: '0x' });
@@ -47,14 +47,14 @@ export const runBundle = (
     gasUsed += validated.at(-1)?.gas.verification ?? 0n;
   }
   const executed: Executed[] = [];
-  for (const [index, one] of validated.entries()) {
-    const { callGasLimit, paymaster } = one.operation;
+  for (const [index, valid] of validated.entries()) {
+    const { callGasLimit, paymaster } = valid.operation;
     const needed = callGasLimit + (paymaster?.postOpGasLimit ?? 0n) + INNER_GAS_OVERHEAD;
     if (gasLimit !== undefined && ((gasLimit - gasUsed) * GIVEN) / PARTS < needed) {
       return fail({ kind: 'failed', index, reason: 'AA95 out of gas', revertData: '0x' });
     }
-    executed.push(entryPoint.execute(one, surroundings));
-    gasUsed += one.gas.execution;
+    executed.push(entryPoint.execute(valid, block));
+    gasUsed += valid.gas.execution;
   }
   const collected = executed.reduce((sum, { actualGasCost }) => sum + actualGasCost, 0n);
   state.add(named.wei(beneficiary), collected);

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { signDigest } from '../../../shared/keys/sign-digest.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { createAccountData, executeCall } from '../domain/account-calls.ts';
-import { signedTransaction, transactionDigest, transactionHash } from '../domain/bundle-transaction.ts';
-import { encodeHandleOps } from '../domain/operation-encoding.ts';
-import { STUB_SIGNATURE } from '../domain/operation-hash.ts';
-import { accountAddress } from '../domain/smart-account.ts';
-import { nonceOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
-import { RealEntryPoint } from './real-entry-point.ethers.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { signOperation } from './signed-operation.ts';
+import { addressOfKey } from '../../../../shared/keys/signatures/secp256k1-keys.ts';
+import { signDigest } from '../../../../shared/keys/signatures/sign-digest.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { createAccountData, executeCall } from '../../operations/domain/account-calls.ts';
+import { signedTransaction, transactionDigest, transactionHash } from '../../bundler/domain/bundle-transaction.ts';
+import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
+import { STUB_SIGNATURE } from '../../operations/domain/operation-hash.ts';
+import { accountAddress } from '../../smart-accounts/domain/smart-account.ts';
+import { nonceOf, nonceParts, type UserOperation } from '../../operations/domain/user-operation.ts';
+import { RealEntryPoint } from '../real-entry-point.ethers.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { signOperation } from '../signed-operation.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { named } from './simulated-state.ts';
 
@@ -22,14 +22,14 @@ const FRIEND = '0x0000000000000000000000000000000000004001';
 const KEYS = [0n, 1n, 2n ** 191n];
 const [EXECUTOR, PAYMASTER, STRANGER] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)];
 const OWNERS = Array.from({ length: 12 }, (_, index) => Buffer.alloc(32, 11 + index));
-/** What this spec does follows from it; a failure names it. */
+/** Determines every random choice of this spec. A failure names it. */
 const SEED = Number(process.env['SEED'] ?? 7);
-/** Its owner always deploys another one. */
+/** This owner always deploys the account of another owner. */
 const [NEVER_DEPLOYED] = OWNERS;
 const ROUNDS = 200;
 const folder = temporaryFolder();
 
-/** The AA texts that the simulated EntryPoint claims to say as the real one does. */
+/** The AA texts on which the simulated and the real EntryPoint must agree. */
 const REASONS = [
   ...['AA10 sender already constructed', 'AA13 initCode failed or OOG', 'AA14 initCode must return sender'],
   ...["AA21 didn't pay prefund", 'AA23 reverted', 'AA24 signature error', 'AA25 invalid account nonce'],
@@ -37,7 +37,7 @@ const REASONS = [
   '0x',
 ];
 
-describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`, () => {
+describe(`a simulated chain, compared with the real EntryPoint (SEED=${String(SEED)})`, () => {
   let real: RealEntryPoint;
   let simulated: SimulatedChain;
   const random = new SeededRandom(SEED);
@@ -63,7 +63,7 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
 
   const accountOf = (owner: Uint8Array) => accountAddress(real.contracts.factory, addressOfKey(owner));
 
-  /** The gas that the real one used, in all; what is left of the limit would cost a tenth. */
+  /** Returns the gas that the real EntryPoint used, with all of the call limit: a tenth of an unused rest would be charged. */
   const realGas = (operation: UserOperation) => {
     const { callGasLimit, preVerificationGas, sender, nonce } = operation;
     const all = used.get(`${sender} ${String(nonce)}`) ?? callGasLimit + preVerificationGas;
@@ -73,7 +73,7 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
   const oneOf = <T>(...choices: (readonly [weight: number, value: T])[]): T => {
     let at = random.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, value] of choices) if ((at -= weight) < 0) return value;
-    throw new Error('a weight is missing');
+    throw new Error('no choice was given');
   };
 
   const anyCallData = (): string => {
@@ -83,7 +83,7 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
     return oneOf([8, executeCall({ to, value: wei, data: '0x1234' })], [1, '0x'], [1, '0xdeadbeef']);
   };
 
-  /** @param ahead how many operations of a sender and key come before it in the same bundle */
+  /** @param ahead how many operations of a sender and key precede this one in the same bundle */
   const anyOperation = (ahead: (sender: string, key: bigint) => bigint, now: number): UserOperation => {
     const owner = random.pick(OWNERS) ?? STRANGER;
     const sender = accountOf(owner);
@@ -153,7 +153,7 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
     return signedTransaction(transaction, signDigest(EXECUTOR, transactionDigest(transaction)));
   };
 
-  /** Puts it in a block of both, and expects the same of both. */
+  /** Includes a bundle in a block of both chains, and expects the same outcome. */
   const include = async (raw: string): Promise<boolean> => {
     expect(await real.send(raw)).toBe('taken');
     const { timestamp, baseFeePerGas, success, executed } = await real.blockOf(transactionHash(raw));
@@ -178,12 +178,14 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
       expect({ [name]: state.get(name) }).toEqual({ [name]: await answer });
     };
     await Promise.all([
-      ...[real.contracts.paymaster.address, ...accounts].map((one) =>
-        expectSame(named.deposit(one), real.depositOf(one)),
+      ...[real.contracts.paymaster.address, ...accounts].map((address) =>
+        expectSame(named.deposit(address), real.depositOf(address)),
       ),
-      ...[BENEFICIARY, FRIEND, ...accounts].map((one) => expectSame(named.wei(one), real.weiOf(one))),
-      ...accounts.map((one) => expectSame(named.code(one), real.hasCode(one).then(BigInt))),
-      ...accounts.flatMap((one) => KEYS.map((key) => expectSame(named.sequence(one, key), real.sequenceOf(one, key)))),
+      ...[BENEFICIARY, FRIEND, ...accounts].map((address) => expectSame(named.wei(address), real.weiOf(address))),
+      ...accounts.map((address) => expectSame(named.code(address), real.hasCode(address).then(BigInt))),
+      ...accounts.flatMap((address) =>
+        KEYS.map((key) => expectSame(named.sequence(address, key), real.sequenceOf(address, key))),
+      ),
     ]);
   };
 
@@ -201,19 +203,19 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
       if (await include(sign(operations))) successes += 1;
       await expectTheSameState();
     }
-    // Addresses differ from run to run, and with them how often each reason comes: rarely one does not.
+    // Addresses differ from run to run, and with them how often each reason occurs: now and then, one never does.
     expect([...REASONS]).toEqual(expect.arrayContaining([...seen]));
     expect(seen.size).toBeGreaterThanOrEqual([...REASONS].length - 3);
     expect(successes).toBeGreaterThan(20);
   });
 
-  it('fails a bundle whose transaction has too little gas for it, and takes its gas and its nonce', async () => {
+  it('fails a bundle whose transaction has too little gas, but charges the gas and uses the nonce', async () => {
     const operation = anyOperation(() => 0n, await real.now());
     expect(await include(sign([{ ...operation, callGasLimit: 5_000_000n }], { gasLimit: 400_000n }))).toBe(false);
     await expectTheSameState();
   });
 
-  it('takes the same transactions into its pool, and refuses the others for the same reasons', async () => {
+  it('accepts the same transactions into its pool, and refuses the others for the same reasons', async () => {
     await real.mineAtOnce(false);
     const setWei = async (wei: bigint) => {
       await real.setWei(real.executor, wei);
@@ -236,7 +238,7 @@ describe(`a simulated chain, beside the real EntryPoint (SEED=${String(SEED)})`,
       outcomes.push(kind);
     };
     for (const raw of attempts) await attempt(raw);
-    // Less than a node takes for one transaction, and more than there is.
+    // A fee below the cap of a node, and above the balance.
     await setWei(ETHER / 10n);
     await attempt(sign([], { nonce: count + 2, fee: 100n * GWEI }));
     await setWei(100n * ETHER);

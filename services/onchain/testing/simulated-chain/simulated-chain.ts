@@ -1,5 +1,6 @@
-import { FORKS, type Fork, type ForkRules } from '../domain/fork-rules.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import type { Hardfork } from '../../../../shared/chain/hardforks.ts';
+import { FORKS, type ForkRules } from '../../operations/domain/fork-rules.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import type {
   BundleTrial,
   OperationInclusion,
@@ -8,9 +9,10 @@ import type {
   Simulation,
   SimulationRequest,
   TransactionReceipt,
-} from '../edge/operations-chain.ts';
+} from '../../chain/operations-chain.ts';
+import { ForkingChain, linkTo } from '../../../../shared/testing/chain/forking-chain.ts';
 import { BundlerFaults } from './bundler-faults.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { faultOf, GAS_LIMIT, nextBaseFee } from './simulated-block-rules.ts';
 import { runBundle } from './simulated-bundle.ts';
 import {
@@ -27,11 +29,11 @@ import { named, SimulatedState } from './simulated-state.ts';
 import { readTransaction, type SimulatedTransaction } from './simulated-transaction.ts';
 import { SimulatedStrangers, type StrangersHabits } from './simulated-strangers.ts';
 
-/** Something that is done in a block without a transaction of an executor: a transfer, a deposit, what a stranger does. */
+/** A change in a block without a transaction of an executor: a transfer, a deposit, an action of a stranger. */
 type BlockAction = (state: SimulatedState) => void;
 
 interface SimulatedBlock extends OperationsBlock {
-  /** The state before it. */
+  /** Marks the state before the block. */
   mark: number;
   actions: BlockAction[];
   transactions: SimulatedTransaction[];
@@ -45,10 +47,10 @@ export interface SimulatedChainOptions extends SimulatedContracts {
   gasOf?: GasOf;
   pool?: Partial<PoolHabits>;
   strangers?: Partial<StrangersHabits>;
-  /** With which probability a transaction of a block that leaves the chain is lost. */
+  /** The probability that a transaction of an orphaned block is lost. */
   losesTransactions?: number;
-  /** Default: the newest. */
-  fork?: Fork;
+  /** Default: the newest fork. */
+  fork?: Hardfork;
   faults?: BundlerFaults;
 }
 
@@ -63,8 +65,8 @@ const SECONDS_BETWEEN_BLOCKS = 15;
 const STRANGER = `0x${'5'.repeat(40)}`;
 
 /**
- * A chain in memory, as it really is; what nodes say of it is SimulatedNode's. Blocks are made and dropped by its methods only,
- * and chance is that of its seed.
+ * The true state of a chain in memory; SimulatedNode gives a node's answers about it. Blocks come and go only by calls of its
+ * methods, and all chance comes from its seed.
  */
 export class SimulatedChain {
   readonly state = new SimulatedState();
@@ -73,12 +75,12 @@ export class SimulatedChain {
   readonly strangers: SimulatedStrangers;
   readonly faults: BundlerFaults;
   readonly rules: ForkRules;
-  /** Hex digits: a transaction that has them in its data is never taken. */
-  neverTaken: string | undefined;
-  private readonly chain: SimulatedBlock[];
+  /** Hex digits: the chain refuses every transaction whose data contains them. */
+  refusedData: string | undefined;
+  private readonly chain = new ForkingChain<SimulatedBlock>(Infinity);
   private readonly known = new Map<string, SimulatedTransaction | undefined>();
   private actions: BlockAction[] = [];
-  /** By transaction: what was said of it in a block that has left the chain. */
+  /** By transaction hash: the receipt from an orphaned block. */
   private readonly orphaned = new Map<string, TransactionReceipt>();
 
   constructor(readonly options: SimulatedChainOptions) {
@@ -88,37 +90,37 @@ export class SimulatedChain {
     this.entryPoint = new SimulatedEntryPoint(options, this.state, gasOf);
     this.pool = new SimulatedPool({ forgets: 0, leavesOut: 0, minesReplaced: 0, ...options.pool }, random, faults);
     this.strangers = new SimulatedStrangers(random, { bundle: 0, deploy: 0, drain: 0, ...options.strangers }, faults);
-    this.chain = [
-      {
-        ...{ number: 0, hash: random.hash(), parentHash: `0x${'0'.repeat(64)}`, timestamp: genesisTime, mark: 0 },
-        ...{ baseFeePerGas: FIRST_BASE_FEE, gasLimit: GAS_LIMIT },
-        ...{ actions: [], transactions: [], receipts: [], inclusions: [] },
-      },
-    ];
+    this.chain.add({
+      ...{ ...linkTo(undefined, random.hash()), timestamp: genesisTime, mark: 0 },
+      ...{ baseFeePerGas: FIRST_BASE_FEE, gasLimit: GAS_LIMIT },
+      ...{ actions: [], transactions: [], receipts: [], inclusions: [] },
+    });
   }
 
   get head(): OperationsBlock {
-    return this.newest;
+    return this.chain.newest;
   }
 
   blockAt(number: number): OperationsBlock | undefined {
-    return this.chain[number];
+    return this.chain.canonical[number];
   }
 
-  /** Of all blocks, in chain order. */
+  /** Returns the operations in a range of blocks, by default in all, in chain order. */
   inclusions(from = 0, to = this.head.number): OperationInclusion[] {
-    return this.chain.slice(from, to + 1).flatMap(({ inclusions }) => inclusions);
+    return this.chain.canonical.slice(from, to + 1).flatMap(({ inclusions }) => inclusions);
   }
 
   receiptOf(hash: string): TransactionReceipt | undefined {
-    return this.chain.flatMap(({ receipts }) => receipts).find(({ transactionHash }) => transactionHash === hash);
+    return this.chain.canonical
+      .flatMap(({ receipts }) => receipts)
+      .find(({ transactionHash }) => transactionHash === hash);
   }
 
   orphanedReceiptOf(hash: string): TransactionReceipt | undefined {
     return this.orphaned.get(hash);
   }
 
-  /** Is done in the next block, and again in another one when that leaves the chain. */
+  /** Runs an action in the next block, and again in another block if that one is orphaned. */
   inNextBlock(action: BlockAction): void {
     this.actions.push(action);
   }
@@ -131,18 +133,18 @@ export class SimulatedChain {
     this.inNextBlock((state) => state.add(named.deposit(address), wei));
   }
 
-  /** Anybody may call the factory. */
+  /** Deploys an account without an operation, for anybody may call the factory. */
   deployAccount(owner: string): void {
     const address = this.entryPoint.accountOf(owner);
     this.inNextBlock((state) => state.set(named.code(address), 1n));
   }
 
-  /** Makes a block of what the pool has, and of what strangers do. */
+  /** Makes a block from the pool and the actions of strangers. */
   mine(choices: BlockChoices = {}): OperationsBlock {
     const { random } = this.options;
-    const parent = this.newest;
+    const parent = this.chain.newest;
     const block: SimulatedBlock = {
-      ...{ number: parent.number + 1, hash: random.hash(), parentHash: parent.hash, gasLimit: GAS_LIMIT },
+      ...{ ...linkTo(parent, random.hash()), gasLimit: GAS_LIMIT },
       timestamp: choices.timestamp ?? parent.timestamp + random.between(1, SECONDS_BETWEEN_BLOCKS),
       baseFeePerGas: choices.baseFeePerGas ?? nextBaseFee(parent.baseFeePerGas, random),
       mark: this.state.mark(),
@@ -158,43 +160,43 @@ export class SimulatedChain {
       if (transaction.gasLimit <= gasLeft) gasLeft -= this.include(transaction, block);
     }
     if (!strangersFirst) this.includeStrangers(block);
-    this.chain.push(block);
+    this.chain.add(block);
     this.pool.remove(({ from, nonce }) => nonce < this.countOf(from));
     return block;
   }
 
-  /** Drops the newest blocks. Their transactions are in the pool again, or lost. */
+  /** Orphans the newest blocks, but never the first. Their transactions return to the pool, or are lost. */
   reorganise(depth: number): void {
     const { random, losesTransactions = 0 } = this.options;
-    const dropped = this.chain.splice(Math.max(1, this.chain.length - depth));
+    const dropped = this.chain.drop(Math.min(depth, this.chain.canonical.length - 1));
     const [first] = dropped;
     if (!first) return;
     this.state.goBack(first.mark);
     this.actions.unshift(...dropped.flatMap(({ actions }) => actions));
     for (const { receipts, transactions, inclusions } of dropped) {
-      if (inclusions.length > 0) this.faults.count('a reorganisation takes back a block with operations');
+      if (inclusions.length > 0) this.faults.count('a reorganisation orphans a block with operations');
       for (const receipt of receipts) this.orphaned.set(receipt.transactionHash, receipt);
       const kept = transactions.filter(() => !random.chance(losesTransactions));
-      if (kept.length < transactions.length) this.faults.count('a transaction of a block that left the chain is lost');
-      this.pool.takeBack(kept);
+      if (kept.length < transactions.length) this.faults.count('a transaction of an orphaned block is lost');
+      this.pool.putBack(kept);
     }
   }
 
-  /** By the rules of its fork, and with the limits of a node that nobody has told otherwise. */
+  /** Accepts a transaction by the rules of the fork and the default limits of a node. */
   send(raw: string): SendAnswer {
     if (!this.known.has(raw)) this.known.set(raw, readTransaction(raw));
     const transaction = this.known.get(raw);
     const isOfChain = transaction?.chainId === this.options.chainId;
-    const isNever = this.neverTaken !== undefined && transaction?.data.includes(this.neverTaken) === true;
+    const isNever = this.refusedData !== undefined && transaction?.data.includes(this.refusedData) === true;
     const words = isNever ? 'never taken' : isOfChain ? faultOf(transaction, this.rules) : 'invalid sender';
     if (!transaction || words !== undefined) return { outcome: 'refused', words: words ?? '' };
     for (const operation of transaction.bundle?.operations ?? []) this.strangers.see(operation);
     const { from } = transaction;
     const funds = { wei: this.state.get(named.wei(from)), count: this.countOf(from) };
-    return { outcome: this.pool.take(transaction, funds) ?? 'known', words: '' };
+    return { outcome: this.pool.add(transaction, funds) ?? 'known', words: '' };
   }
 
-  /** As of the newest block. */
+  /** Runs a bundle on the newest state, and undoes it. */
   try(operations: readonly UserOperation[], beneficiary: string): BundleTrial {
     for (const operation of operations) this.strangers.see(operation);
     const mark = this.state.mark();
@@ -203,7 +205,10 @@ export class SimulatedChain {
     return trial;
   }
 
-  /** As of the newest block; `simulateHandleOp` asks neither who signed nor when. State overrides are not looked at. */
+  /**
+   * Runs `simulateHandleOp` on the newest state, and undoes it. Like the real one, it checks neither signers nor times. Ignores
+   * state overrides.
+   */
   simulate({ operation, target, asDeployed }: SimulationRequest): Simulation {
     const { state, entryPoint, head } = this;
     const mark = state.mark();
@@ -226,23 +231,17 @@ export class SimulatedChain {
     }
   }
 
-  /** The nonce of an executor that is next. */
+  /** Returns the next nonce of an executor. */
   countOf(address: string): number {
     return Number(this.state.get(named.count(address)));
   }
 
-  /** The mark of the state after a block that is on the chain. */
+  /** Returns the mark of the state after a block of the chain. */
   markAfter(number: number): number {
-    return this.chain[number + 1]?.mark ?? this.state.mark();
+    return this.chain.canonical[number + 1]?.mark ?? this.state.mark();
   }
 
-  private get newest(): SimulatedBlock {
-    const block = this.chain.at(-1);
-    if (!block) throw new Error('a chain has a first block');
-    return block;
-  }
-
-  /** What only EntryPointSimulations says. */
+  /** Refuses what only EntryPointSimulations refuses. */
   private requireContracts({ sender, factory, paymaster }: UserOperation): void {
     if (!factory && this.state.get(named.code(sender)) === 0n) throw new ValidationFailed('AA20 account not deployed');
     if (!paymaster || paymaster.address === this.options.paymaster.address) return;
@@ -252,12 +251,12 @@ export class SimulatedChain {
   private includeStrangers(block: SimulatedBlock): void {
     for (const operation of this.strangers.bundles(this.state)) {
       const { executed } = runBundle(this, { operations: [operation], beneficiary: STRANGER }, block);
-      if (executed.length > 0) this.faults.count('a stranger has an operation included');
+      if (executed.length > 0) this.faults.count('a stranger bundles an operation');
       record(executed, this.options.random.hash(), block);
     }
   }
 
-  /** Returns the gas that it used; 0 where it has to wait. */
+  /** Includes a transaction in a block. Returns the gas used; 0 if the transaction has to wait. */
   private include(transaction: SimulatedTransaction, block: SimulatedBlock): bigint {
     const { state } = this;
     const { from, nonce, maxFeePerGas, bundle, to, wei, intrinsicGas, gasLimit } = transaction;
@@ -290,7 +289,7 @@ const record = (executed: readonly Executed[], transactionHash: string, block: S
   }
 };
 
-/** Much as the real contracts use. */
+/** About the gas that the real contracts use. */
 const usualGas: GasOf = ({ factory, paymaster }, { freshKey, hasValue }) => ({
   verification: 45_000n + (factory ? 170_000n : 0n) + (freshKey ? 17_100n : 0n) + (paymaster ? 15_000n : 0n),
   execution: 25_000n + (hasValue ? 9_000n : 0n),

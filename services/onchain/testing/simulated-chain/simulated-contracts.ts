@@ -1,7 +1,7 @@
-import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { accountImplementation } from '../domain/smart-account.ts';
+import { addressOfKey } from '../../../../shared/keys/signatures/secp256k1-keys.ts';
+import { accountImplementation } from '../../smart-accounts/domain/smart-account.ts';
 
-/** A key whose every byte is this one. */
+/** Returns the key whose bytes all have this value. */
 const keyOf = (byte: number): { privateKey: Buffer; address: string } => {
   const privateKey = Buffer.alloc(32, byte);
   return { privateKey, address: addressOfKey(privateKey) };

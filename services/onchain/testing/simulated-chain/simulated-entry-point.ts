@@ -1,7 +1,7 @@
-import { ownerDigest, paymasterDigest, userOpHash as hashOf } from '../domain/operation-hash.ts';
-import { accountAddress } from '../domain/smart-account.ts';
-import { maxCostOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
-import type { OperationInclusion, ValidationData } from '../edge/operations-chain.ts';
+import { ownerDigest, paymasterDigest, userOpHash as hashOf } from '../../operations/domain/operation-hash.ts';
+import { accountAddress } from '../../smart-accounts/domain/smart-account.ts';
+import { maxCostOf, nonceParts, type UserOperation } from '../../operations/domain/user-operation.ts';
+import type { OperationInclusion, ValidationData } from '../../chain/operations-chain.ts';
 import { readExecute } from './read-execute.ts';
 import { recoverAddress } from './recover-address.ethers.ts';
 import { named, type SimulatedState } from './simulated-state.ts';
@@ -11,14 +11,14 @@ export interface SimulatedContracts {
   chainId: number;
   entryPoint: string;
   factory: string;
-  /** What the factory's accounts run. */
+  /** The implementation behind the proxies that the factory deploys. */
   implementation: string;
   paymaster: { address: string; signer: string };
-  /** Contracts that refuse every call, and with which bytes. */
+  /** Contracts that revert every call, with their revert data. */
   refusing: ReadonlyMap<string, string>;
 }
 
-/** What an operation used: `verification` with its validation by the paymaster, `execution` from then on. */
+/** Gas of an operation: `verification` includes the paymaster's validation, `execution` is the rest. */
 export interface OperationGas {
   verification: bigint;
   execution: bigint;
@@ -26,7 +26,7 @@ export interface OperationGas {
 export type GasOf = (operation: UserOperation, facts: { freshKey: boolean; hasValue: boolean }) => OperationGas;
 
 /** The block in which operations are executed. */
-export interface Surroundings {
+export interface BlockContext {
   timestamp: number;
   baseFeePerGas: bigint;
 }
@@ -41,21 +41,21 @@ export interface Validated {
 }
 export type Executed = Omit<OperationInclusion, 'blockNumber' | 'blockHash' | 'transactionHash' | 'logIndex'>;
 
-/** What its paymaster's data says. */
+/** The paymaster data of an operation. */
 interface Payer {
   signer: string | undefined;
   until: number;
   after: number;
 }
 
-/** What follows from an operation alone. */
+/** The facts that follow from an operation alone. */
 interface Reading {
   userOpHash: string;
   owner: string | undefined;
   payer: Payer | undefined;
 }
 
-/** `FailedOp` without an index; a reason of `undefined`: it reverted without data. */
+/** `FailedOp` without an index. A reason of `undefined` is a revert without data. */
 export class ValidationFailed extends Error {
   override readonly name = 'ValidationFailed';
   constructor(readonly reason: string | undefined) {
@@ -66,16 +66,16 @@ export class ValidationFailed extends Error {
 const ANY_TIME: ValidationData = { failed: false, after: 0, until: 0 };
 const NO_ADDRESS = `0x${'0'.repeat(40)}`;
 const PENALTY_OF_TEN = 10n;
-/** `createAccount(address,uint256)`, an owner, and salt 0. */
+/** `createAccount(address,uint256)` with an owner and salt 0. */
 export const CREATE_ACCOUNT = /^0x5fbfb9cf0{24}([0-9a-f]{40})0{64}$/;
-/** Of the paymaster's data: until, after, and the signature. */
+/** The paymaster data: valid until, valid after, and the signature. */
 const PAYMASTER_DATA = /^0x([0-9a-f]{64})([0-9a-f]{64})([0-9a-f]{130})$/;
 
-/** EntryPoint v0.7 with accounts of one factory and one verifying paymaster, as far as money, nonces and refusals go. */
+/** EntryPoint v0.7 with one account factory and one verifying paymaster. Models money, nonces and refusals. */
 export class SimulatedEntryPoint {
   private readonly signers = new Map<string, string | undefined>();
   private readonly readings = new WeakMap<UserOperation, Reading>();
-  /** By account. Who owns it does not change. */
+  /** By account. An owner never changes. */
   private readonly owners = new Map<string, string>();
 
   constructor(
@@ -84,12 +84,12 @@ export class SimulatedEntryPoint {
     private readonly gasOf: GasOf,
   ) {}
 
-  /** Is told who made a signature: finding that out takes longer than all else that is done with an operation. */
-  knowSigner({ digest, signature, signer }: { digest: Buffer; signature: string; signer: string }): void {
+  /** Notes the signer of a signature: recovering the signer takes longer than everything else for an operation. */
+  noteSigner({ digest, signature, signer }: { digest: Buffer; signature: string; signer: string }): void {
     this.signers.set(signatureKey(digest, signature), signer);
   }
 
-  /** Returns the address of an owner's account, and knows from then on whose it is. */
+  /** Returns the address of an owner's account, and remembers the owner. */
   accountOf(owner: string): string {
     let address = this.accounts.get(owner);
     if (address === undefined) {
@@ -100,16 +100,16 @@ export class SimulatedEntryPoint {
   }
   private readonly accounts = new Map<string, string>();
 
-  /** As `handleOps` does; its state is written. @throws ValidationFailed */
-  validate(operation: UserOperation, surroundings: Surroundings): Validated {
+  /** Validates an operation as `handleOps` does, and changes the state. @throws ValidationFailed */
+  validate(operation: UserOperation, block: BlockContext): Validated {
     const validated = this.prepay(operation);
-    requireDue(validated.account, surroundings, { signature: 'AA24 signature error', time: 'AA22 expired or not due' });
+    requireDue(validated.account, block, { signature: 'AA24 signature error', time: 'AA22 expired or not due' });
     const reasons = { signature: 'AA34 signature error', time: 'AA32 paymaster expired or not due' };
-    requireDue(validated.paymaster, surroundings, reasons);
+    requireDue(validated.paymaster, block, reasons);
     return validated;
   }
 
-  /** Validates whoever signed it, and whenever. @throws ValidationFailed */
+  /** Validates without checking signers and times. @throws ValidationFailed */
   prepay(operation: UserOperation): Validated {
     const { state } = this;
     const { sender, paymaster, verificationGasLimit } = operation;
@@ -132,8 +132,8 @@ export class SimulatedEntryPoint {
     return { operation, userOpHash, prefund, gas, account, paymaster: paymasterData };
   }
 
-  /** Returns its event. */
-  execute({ operation, userOpHash, prefund, gas }: Validated, { baseFeePerGas }: Surroundings): Executed {
+  /** Executes a validated operation. Returns the data of its UserOperationEvent. */
+  execute({ operation, userOpHash, prefund, gas }: Validated, { baseFeePerGas }: BlockContext): Executed {
     const { state } = this;
     const { sender, nonce, paymaster, callData, callGasLimit, maxFeePerGas, maxPriorityFeePerGas } = operation;
     const mark = state.mark();
@@ -152,12 +152,12 @@ export class SimulatedEntryPoint {
     state.add(named.deposit(paymaster?.address ?? sender), prefund - actualGasCost);
     state.add(named.executions(userOpHash), 1n);
     const payer = paymaster?.address ?? NO_ADDRESS;
-    const said = answer === undefined || answer === '0x' ? undefined : answer;
+    const revertReason = answer === undefined || answer === '0x' ? undefined : answer;
     const event = { userOpHash, sender, nonce, paymaster: payer, success, actualGasCost, actualGasUsed };
-    return { ...event, deployed: operation.factory !== undefined, revertReason: said };
+    return { ...event, deployed: operation.factory !== undefined, revertReason };
   }
 
-  /** What the account does when the EntryPoint calls it. Returns the bytes it reverted with; `undefined` if it did not. */
+  /** Calls the account. Returns its revert data; `undefined` on success. */
   call(sender: string, callData: string): string | undefined {
     const { state, contracts } = this;
     if (callData === '0x') return undefined;
@@ -212,7 +212,7 @@ export class SimulatedEntryPoint {
     return { until, after, failed: signer !== contracts.paymaster.signer };
   }
 
-  /** Reads each once: simulations and bundles are given the same operation many times. */
+  /** Reads each operation once: simulations and bundles contain the same operation many times. */
   private readingOf(operation: UserOperation): Reading {
     let reading = this.readings.get(operation);
     if (!reading) this.readings.set(operation, (reading = this.read(operation)));
@@ -243,14 +243,14 @@ const signatureKey = (digest: Buffer, signature: string): string => digest.toStr
 
 const requireDue = (
   { failed, after, until }: ValidationData,
-  { timestamp }: Surroundings,
+  { timestamp }: BlockContext,
   reasons: { signature: string; time: string },
 ): void => {
   if (failed) throw new ValidationFailed(reasons.signature);
   if (timestamp < after || (until !== 0 && timestamp > until)) throw new ValidationFailed(reasons.time);
 };
 
-/** What is paid for gas by whoever names these fees: an operation (`getUserOpGasPrice`), or a transaction. */
+/** Returns the price of gas for these fees, of an operation (`getUserOpGasPrice`) or a transaction. */
 export const priceOf = (fees: {
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;

@@ -1,7 +1,7 @@
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { NO_DATA_FEE, type DataFee } from '../edge/data-fees.ts';
-import type { ForkRules } from '../domain/fork-rules.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
+import { NO_DATA_FEE, type DataFee } from '../../chain/data-fees.ts';
+import type { ForkRules } from '../../operations/domain/fork-rules.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import type {
   AccountState,
   BundleTrial,
@@ -13,53 +13,52 @@ import type {
   SimulationRequest,
   Tips,
   TransactionReceipt,
-} from '../edge/operations-chain.ts';
+} from '../../chain/operations-chain.ts';
 import type { BundlerFaults } from './bundler-faults.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import type { SimulatedChain } from './simulated-chain.ts';
 import { named } from './simulated-state.ts';
 
-/** Probabilities, of each question. */
+/** Probabilities of faults, per call. */
 export interface NodeHabits {
-  /** It does not answer. */
+  /** The node does not answer. */
   unavailable: number;
-  /** It takes a transaction, and then does not answer. */
+  /** The node accepts a transaction, but does not answer. */
   failsAfterSend: number;
-  /** It takes no transaction, in words of its own. */
+  /** The node refuses a transaction, with an unknown message. */
   refuses: number;
-  /** It does not answer what is tried, although it answers. */
-  triesNot: number;
-  /** Its head is one of some blocks ago. */
+  /** The node does not answer the trial of a bundle, but other calls. */
+  ignoresTrials: number;
+  /** The head is some blocks old. */
   staleHead: number;
-  /** It counts an operation that no block has. */
+  /** The sequence of a key counts an operation that no block includes. */
   sequenceTooHigh: number;
-  /** It leaves out a log. */
+  /** The node omits a log. */
   logsMissing: number;
   receiptMissing: number;
-  /** Its receipt is of a block that has left the chain. */
+  /** The receipt is of an orphaned block. */
   receiptStale: number;
-  /** Balances, deposits and sequences are those of some blocks ago. */
+  /** Balances, deposits and sequences are some blocks old. */
   staleState: number;
 }
 
-/** Called before and after each answer; what it throws is thrown to whoever asked. It may mine, or reorganise, meanwhile. */
+/** Called before and after each answer. May mine or reorganise; the caller of the node gets what it throws. */
 export type Between = (method: string, when: 'before' | 'after') => void;
 
 const HONEST: NodeHabits = {
-  ...{ unavailable: 0, failsAfterSend: 0, refuses: 0, triesNot: 0, staleHead: 0, sequenceTooHigh: 0 },
+  ...{ unavailable: 0, failsAfterSend: 0, refuses: 0, ignoresTrials: 0, staleHead: 0, sequenceTooHigh: 0 },
   ...{ logsMissing: 0, receiptMissing: 0, receiptStale: 0, staleState: 0 },
 };
 const BLOCKS_BEHIND = 3;
 const GWEI = 10n ** 9n;
 
-/** What a node says of a simulated chain: not always the truth. */
+/** The answers of a node about a simulated chain, with faults. */
 export class SimulatedNode implements OperationsChain {
   readonly chainId: number;
   readonly entryPoint: string;
   private readonly habits: NodeHabits;
   private readonly implementation: string;
   private readonly faults: BundlerFaults;
-  private isClosed = false;
 
   constructor(
     private readonly chain: SimulatedChain,
@@ -75,7 +74,7 @@ export class SimulatedNode implements OperationsChain {
   head(): Promise<OperationsBlock> {
     return this.answer('head', () => {
       const head = this.chain.blockAt(this.behind(this.habits.staleHead)) ?? this.chain.head;
-      if (head !== this.chain.head) this.faults.count('a node answers an earlier head');
+      if (head !== this.chain.head) this.faults.count('a node answers with an earlier head');
       return head;
     });
   }
@@ -87,7 +86,7 @@ export class SimulatedNode implements OperationsChain {
   inclusions(from: number, to: number): Promise<OperationInclusion[]> {
     return this.answer('inclusions', () => {
       const found = this.chain.inclusions(from, to);
-      // Of a single block that has logs, its header says that there are some.
+      // The logs bloom of a header shows that a block has logs: a single block never loses its only log.
       const mayLeaveOut = from < to || found.length > 1;
       if (!mayLeaveOut || found.length === 0 || !this.random.chance(this.habits.logsMissing)) return found;
       const left = this.random.between(0, found.length - 1);
@@ -126,7 +125,7 @@ export class SimulatedNode implements OperationsChain {
       return keys.map(({ sender, key }) => {
         const next = get(named.sequence(sender, key));
         if (!this.random.chance(this.habits.sequenceTooHigh)) return next;
-        this.faults.count('a node counts an operation that no block has');
+        this.faults.count('a node counts an operation that no block includes');
         return next + 1n;
       });
     });
@@ -138,7 +137,7 @@ export class SimulatedNode implements OperationsChain {
 
   tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial> {
     return this.answer('tryBundle', () => {
-      if (!this.random.chance(this.habits.triesNot)) return this.chain.try(operations, beneficiary);
+      if (!this.random.chance(this.habits.ignoresTrials)) return this.chain.try(operations, beneficiary);
       this.faults.count('a node does not try a bundle');
       throw new ChainUnavailable('request entity too large');
     });
@@ -156,8 +155,8 @@ export class SimulatedNode implements OperationsChain {
       }
       const answer = this.chain.send(rawTransaction);
       if (this.random.chance(this.habits.failsAfterSend)) {
-        this.faults.count('a node takes a transaction and does not answer');
-        throw new ChainUnavailable('it took it, and said nothing');
+        this.faults.count('a node accepts a transaction and does not answer');
+        throw new ChainUnavailable('no answer after the transaction was accepted');
       }
       return answer;
     });
@@ -167,7 +166,7 @@ export class SimulatedNode implements OperationsChain {
     return this.answer('transactionCount', () => {
       if (this.behind(this.habits.staleHead) < blockNumber) {
         this.faults.count('a node does not have a block yet');
-        throw new ChainUnavailable('it does not have the block yet');
+        throw new ChainUnavailable('the node does not have the block yet');
       }
       const mark = this.chain.markAfter(blockNumber);
       return Number(this.chain.state.getAt(named.count(address), mark));
@@ -183,27 +182,23 @@ export class SimulatedNode implements OperationsChain {
           return undefined;
         }
         const stale = this.random.chance(this.habits.receiptStale) ? this.chain.orphanedReceiptOf(hash) : undefined;
-        if (stale) this.faults.count('a node answers a receipt of a block that left the chain');
+        if (stale) this.faults.count('a node answers with a receipt of an orphaned block');
         return stale ?? receipt;
       }),
     );
   }
 
-  close(): void {
-    this.isClosed = true;
-  }
-
-  /** Returns how state is read: as it is, or as it was some blocks ago. */
+  /** Returns a reader of the newest state, or of a state some blocks old. */
   private reading(): (name: string) => bigint {
     const mark = this.chain.markAfter(this.behind(this.habits.staleState));
     return (name) => {
       const value = this.chain.state.getAt(name, mark);
-      if (value !== this.chain.state.get(name)) this.faults.count('a node answers earlier state');
+      if (value !== this.chain.state.get(name)) this.faults.count('a node answers with earlier state');
       return value;
     };
   }
 
-  /** Returns the number of the newest block, or of one before it. */
+  /** Returns the number of the newest block, or with this probability of an earlier one. */
   private behind(probability: number): number {
     const newest = this.chain.head.number;
     return this.random.chance(probability) ? Math.max(0, newest - this.random.between(1, BLOCKS_BEHIND)) : newest;
@@ -212,7 +207,6 @@ export class SimulatedNode implements OperationsChain {
   private async answer<T>(method: string, ask: () => T): Promise<T> {
     this.between(method, 'before');
     await Promise.resolve();
-    if (this.isClosed) throw new ChainUnavailable('closed');
     if (this.random.chance(this.habits.unavailable)) {
       this.faults.count('a node does not answer');
       throw new ChainUnavailable(`${method}: no answer`);

@@ -1,33 +1,33 @@
-import type { SendOutcome } from '../edge/operations-chain.ts';
+import type { SendOutcome } from '../../chain/operations-chain.ts';
 import type { BundlerFaults } from './bundler-faults.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import type { SimulatedTransaction } from './simulated-transaction.ts';
 
-/** Probabilities, of each block. */
+/** Probabilities of faults, per block. */
 export interface PoolHabits {
-  /** One transaction is forgotten. */
+  /** The pool forgets a transaction. */
   forgets: number;
-  /** Some blocks leave out all that waits. */
+  /** Some blocks leave out all pending transactions. */
   leavesOut: number;
-  /** What was replaced is put in the block, instead of what replaced it. */
+  /** The block includes a replaced transaction instead of its replacement. */
   minesReplaced: number;
 }
 
 interface Funds {
   wei: bigint;
-  /** The nonce that is next. */
+  /** The next nonce. */
   count: number;
 }
 
-/** So many that a bundler raises its fees. */
+/** Enough blocks that a bundler raises its fees. */
 const LEFT_OUT_BLOCKS = 4;
 
-/** Transactions that wait for a block, of one node that every other one agrees with. */
+/** The pending transactions, as if all nodes had the same pool. */
 export class SimulatedPool {
   private waiting: SimulatedTransaction[] = [];
-  /** Replaced by another of the same nonce; some node may have it still. */
+  /** Transactions that were replaced at their nonce. A node may still have them. */
   private replaced: SimulatedTransaction[] = [];
-  /** Blocks that are still to leave out all that waits. */
+  /** Number of further blocks that leave out all pending transactions. */
   private leftOut = 0;
 
   constructor(
@@ -40,8 +40,8 @@ export class SimulatedPool {
     return this.waiting.length;
   }
 
-  /** Returns `undefined` for what it took. */
-  take(transaction: SimulatedTransaction, { wei, count }: Funds): SendOutcome | undefined {
+  /** Returns `undefined` if the pool accepted the transaction. */
+  add(transaction: SimulatedTransaction, { wei, count }: Funds): SendOutcome | undefined {
     const { hash, from, nonce } = transaction;
     if (this.waiting.some((other) => other.hash === hash)) return 'known';
     if (nonce < count) return 'nonce-too-low';
@@ -57,8 +57,8 @@ export class SimulatedPool {
     return undefined;
   }
 
-  /** What left the chain with its block. */
-  takeBack(transactions: readonly SimulatedTransaction[]): void {
+  /** Adds the transactions of an orphaned block again. */
+  putBack(transactions: readonly SimulatedTransaction[]): void {
     for (const transaction of transactions) {
       const same = this.waiting.findIndex((other) => isSameNonce(other, transaction));
       if (same === -1) this.waiting.push(transaction);
@@ -66,30 +66,30 @@ export class SimulatedPool {
     }
   }
 
-  /** Returns what the next block may have, in an order that keeps each sender's; all of it stays until `remove`. */
+  /** Returns the transactions for the next block, in nonce order. They stay in the pool until `remove`. */
   candidates(): SimulatedTransaction[] {
     const { habits, random } = this;
     if (random.chance(habits.forgets)) this.forget(random.between(0, this.waiting.length - 1));
     if (this.leftOut === 0 && this.size > 0 && random.chance(habits.leavesOut)) this.leftOut = LEFT_OUT_BLOCKS;
     if (this.leftOut > 0) {
       this.leftOut -= 1;
-      this.faults.count('a block leaves out all that waits');
+      this.faults.count('a block leaves out all pending transactions');
       return [];
     }
     const old = random.chance(habits.minesReplaced) ? random.pick(this.replaced) : undefined;
-    if (old) this.faults.count('a block has a transaction that was replaced');
+    if (old) this.faults.count('a block has a replaced transaction');
     const chosen = old ? [old, ...this.waiting.filter((other) => !isSameNonce(other, old))] : [...this.waiting];
-    return chosen.sort((one, other) => one.nonce - other.nonce);
+    return chosen.sort((a, b) => a.nonce - b.nonce);
   }
 
-  /** What is in a block, or cannot be any more. */
+  /** Removes transactions that are in a block, or can never be. */
   remove(isOver: (transaction: SimulatedTransaction) => boolean): void {
     this.waiting = this.waiting.filter((transaction) => !isOver(transaction));
     this.replaced = this.replaced.filter((transaction) => !isOver(transaction));
   }
 
   forgetAll(): void {
-    if (this.size > 0) this.faults.count('a pool forgets all of them');
+    if (this.size > 0) this.faults.count('a pool forgets all transactions');
     this.waiting = [];
     this.replaced = [];
   }
@@ -101,10 +101,10 @@ export class SimulatedPool {
 
 export const mostOf = ({ gasLimit, maxFeePerGas, wei }: SimulatedTransaction): bigint => gasLimit * maxFeePerGas + wei;
 
-const isSameNonce = (one: SimulatedTransaction, other: SimulatedTransaction): boolean =>
-  one.from === other.from && one.nonce === other.nonce;
+const isSameNonce = (transaction: SimulatedTransaction, other: SimulatedTransaction): boolean =>
+  transaction.from === other.from && transaction.nonce === other.nonce;
 
-/** Whether both fees are 10 % above. */
+/** Whether both fees are at least 10 % higher. */
 const isRaised = (before: SimulatedTransaction, after: SimulatedTransaction): boolean =>
   after.maxFeePerGas * 10n >= before.maxFeePerGas * 11n &&
   after.maxPriorityFeePerGas * 10n >= before.maxPriorityFeePerGas * 11n;

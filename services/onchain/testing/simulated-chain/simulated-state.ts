@@ -1,4 +1,4 @@
-/** The state of a chain: named numbers, 0 where nothing was written. It can go back to what it was at any mark. */
+/** The state of a chain: named numbers, 0 by default. Can return to the state at any mark. */
 export class SimulatedState {
   private readonly values = new Map<string, bigint>();
   private readonly written: { name: string; before: bigint }[] = [];
@@ -24,7 +24,7 @@ export class SimulatedState {
     for (const { name, before } of this.written.splice(mark).reverse()) this.values.set(name, before);
   }
 
-  /** Returns what it was at a mark. */
+  /** Returns the value at a mark. */
   getAt(name: string, mark: number): bigint {
     for (let at = mark; at < this.written.length; at += 1) {
       const entry = this.written[at];
@@ -34,14 +34,14 @@ export class SimulatedState {
   }
 }
 
-/** The names under which a chain keeps what it knows. */
+/** The names of the numbers in the state. */
 export const named = {
   wei: (address: string): string => `wei ${address}`,
   deposit: (address: string): string => `deposit ${address}`,
-  /** 1: it has code. */
+  /** 1: the account has code. */
   code: (account: string): string => `code ${account}`,
   sequence: (sender: string, key: bigint): string => `sequence ${sender} ${String(key)}`,
-  /** Of an account that sends transactions. */
+  /** The next nonce of an account that sends transactions. */
   count: (address: string): string => `count ${address}`,
   executions: (userOpHash: string): string => `executions ${userOpHash}`,
   calls: (sender: string, callData: string): string => `calls ${sender} ${callData}`,

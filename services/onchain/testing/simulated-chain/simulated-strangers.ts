@@ -1,24 +1,24 @@
-import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import { nonceParts, type UserOperation } from '../../operations/domain/user-operation.ts';
 import type { BundlerFaults } from './bundler-faults.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { CREATE_ACCOUNT, type SimulatedEntryPoint } from './simulated-entry-point.ts';
 import { named, type SimulatedState } from './simulated-state.ts';
 
-/** Probabilities, of each block. */
+/** Probabilities of actions, per block. */
 export interface StrangersHabits {
-  /** They submit operations that they have seen. */
+  /** Strangers bundle operations that they have seen. */
   bundle: number;
-  /** One deploys an account that somebody else is about to deploy. */
+  /** A stranger deploys an account before the operation that would. */
   deploy: number;
-  /** The owner of an account takes all that it holds, and its deposit. */
+  /** The owner of an account withdraws its balance and its deposit. */
   drain: number;
 }
 
 const OPERATIONS_MOST = 3;
 
-/** Whoever else uses a chain. They have seen each signed operation that a node was given. */
+/** Other users of a chain. They see each signed operation that a node receives. */
 export class SimulatedStrangers {
-  /** How many transactions they have sent with each of our accounts. */
+  /** By executor: transactions that a stranger sent with the executor's key. */
   readonly usedNonces = new Map<string, number>();
   private readonly seen = new Map<string, UserOperation>();
 
@@ -32,7 +32,7 @@ export class SimulatedStrangers {
     this.seen.set(`${operation.sender} ${String(operation.nonce)} ${operation.signature}`, operation);
   }
 
-  /** Returns the operations of their bundles in the next block, whose nonces are next. */
+  /** Returns operations that the strangers bundle in the next block, all with the next nonce of their key. */
   bundles(state: SimulatedState): UserOperation[] {
     if (!this.random.chance(this.habits.bundle)) return [];
     const due = [...this.seen.values()].filter(({ sender, nonce }) => {
@@ -42,14 +42,14 @@ export class SimulatedStrangers {
     return this.random.some(due, OPERATIONS_MOST);
   }
 
-  /** One who has a copy of the key vault sends with its keys. */
+  /** Returns the action of a stranger with a copy of the key vault, who sends a transaction of an executor. */
   useNonce(executor: string): (state: SimulatedState) => void {
     this.usedNonces.set(executor, (this.usedNonces.get(executor) ?? 0) + 1);
     this.faults.count('somebody else uses a nonce of an executor');
     return (state) => state.add(named.count(executor), 1n);
   }
 
-  /** Returns what they do otherwise in the next block. */
+  /** Returns the other actions of the strangers in the next block. */
   actions(entryPoint: SimulatedEntryPoint): ((state: SimulatedState) => void)[] {
     const { random, habits } = this;
     const [deploys, drains] = [random.chance(habits.deploy), random.chance(habits.drain)];

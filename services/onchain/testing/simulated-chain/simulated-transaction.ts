@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import type { UserOperation } from '../domain/user-operation.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
+import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import { readHandleOps } from './read-handle-ops.ts';
 import { recoverAddress } from './recover-address.ethers.ts';
 
-/** A transaction of EIP-1559, as its bytes say. */
+/** A decoded EIP-1559 transaction. */
 export interface SimulatedTransaction {
   hash: string;
   chainId: number;
@@ -19,14 +19,14 @@ export interface SimulatedTransaction {
   from: string;
   /** `0x` hex. */
   data: string;
-  /** What it costs before anything is executed. */
+  /** Gas charged before execution. */
   intrinsicGas: bigint;
-  /** `undefined` where its data is no call of `handleOps`. */
+  /** `undefined` if the data is not a call of `handleOps`. */
   bundle: { operations: UserOperation[]; beneficiary: string } | undefined;
 }
 
 interface Item {
-  /** With what says how long it is. */
+  /** Start of the length prefix. */
   start: number;
   end: number;
   bytes: Buffer;
@@ -39,13 +39,13 @@ const RECOVERY_BYTE_FROM = 27;
 const INTRINSIC_GAS = 21_000;
 const GAS_PER_ZERO = 4;
 const GAS_PER_BYTE = 16;
-/** From here on the first byte of an item says how long a text is, how long its length is, the same of a list. */
+/** RLP: a first byte from these values on means a short text, a long text, a short list, a long list. */
 const TEXT = 0x80;
 const LONG_TEXT = 0xb7;
 const LIST = 0xc0;
 const LONG_LIST = 0xf7;
 
-/** Returns `undefined` for what is no such transaction, or has no valid signature. */
+/** Returns `undefined` if the bytes are not an EIP-1559 transaction, or its signature is invalid. */
 export const readTransaction = (raw: string): SimulatedTransaction | undefined => {
   const all = Buffer.from(raw.slice(2), 'hex');
   const list = all[0] === TYPE ? readItem(all, 1) : undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { NonceEvent } from '../../../schemas/events/nonce-events.ts';
-import { given } from '../../../shared/testing/given.ts';
+import type { NonceEvent } from '../../../../schemas/events/onchain/nonce-events.ts';
+import { given, givenAt } from '../../../../shared/testing/given.ts';
 import {
   assignNonce,
   claimNonce,
@@ -12,10 +12,10 @@ import {
   NonceTaken,
   releaseNonce,
   replacedBy,
-  takeNonce,
+  reassignNonce,
   type NonceClaim,
 } from './nonces.ts';
-import { nonceOf } from './user-operation.ts';
+import { nonceOf } from '../../operations/domain/user-operation.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const account = { chainId: 2484, sender: '0x1234567890AbcdEF1234567890aBcdef12345678' };
@@ -32,11 +32,7 @@ const released = (transactionId: string, nonce: bigint): NonceEvent => ({
   type: 'NonceReleased',
   data: { ...account, nonce: String(nonce), transactionId },
 });
-const after = (...events: NonceEvent[]) =>
-  given(
-    noncesFold,
-    events.map((event) => [event, NOON]),
-  );
+const after = givenAt(noncesFold, NOON);
 const assign =
   (transactionId: string, options: Partial<Parameters<typeof assignNonce>[2]> = {}) =>
   (nonces: Parameters<typeof assignNonce>[0]) =>
@@ -44,30 +40,24 @@ const assign =
 
 describe('the nonces of an account', () => {
   it('are of different keys while the transactions before are not included', () => {
-    after()
-      .when(assign('a'))
-      .then([assigned('a', 0n)]);
-    after(assigned('a', 0n))
-      .when(assign('b'))
-      .then([assigned('b', KEY_1)]);
+    after().decides(assign('a'), [assigned('a', 0n)]);
+    after(assigned('a', 0n)).decides(assign('b'), [assigned('b', KEY_1)]);
   });
 
   it('go on with a key whose last nonce a block has used', () => {
-    after(assigned('a', 0n), assigned('b', KEY_1))
-      .when(assign('c', { usedUp: new Set(['b']) }))
-      .then([assigned('c', KEY_1 + 1n)]);
+    after(assigned('a', 0n), assigned('b', KEY_1)).decides(assign('c', { usedUp: new Set(['b']) }), [
+      assigned('c', KEY_1 + 1n),
+    ]);
   });
 
   it('of a transaction that can never be included are used by the next', () => {
-    after(assigned('a', KEY_1))
-      .when(assign('b', { dropped: new Set(['a']) }))
-      .then([assigned('b', KEY_1)]);
+    after(assigned('a', KEY_1)).decides(assign('b', { dropped: new Set(['a']) }), [assigned('b', KEY_1)]);
   });
 
   it('are those of another key where the one before may have left the chain, and can never be included either', () => {
-    after(assigned('a', 0n), assigned('b', 1n))
-      .when(assign('c', { dropped: new Set(['b']) }))
-      .then([assigned('c', KEY_1)]);
+    after(assigned('a', 0n), assigned('b', 1n)).decides(assign('c', { dropped: new Set(['b']) }), [
+      assigned('c', KEY_1),
+    ]);
   });
 
   describe('that operations came signed for', () => {
@@ -94,20 +84,14 @@ describe('the nonces of an account', () => {
     const raised = { maxFeePerGas: 22n, maxPriorityFeePerGas: 11n };
 
     it('are theirs where nobody has them, and stay so', () => {
-      after()
-        .when(claim('a'))
-        .then([claimed('a', 0n)]);
-      after(assigned('a', 0n))
-        .when(claim('b', { nonce: 1n }))
-        .then([claimed('b', 1n)]);
-      after(claimed('a', 0n)).when(claim('a')).then([]);
+      after().decides(claim('a'), [claimed('a', 0n)]);
+      after(assigned('a', 0n)).decides(claim('b', { nonce: 1n }), [claimed('b', 1n)]);
+      after(claimed('a', 0n)).decides(claim('a'), []);
     });
 
     it('are given away only for a tenth more of both fees, and not from an operation of this service', () => {
       const after10 = { maxFeePerGas: '22', maxPriorityFeePerGas: '11' };
-      after(claimed('a', 0n))
-        .when(claim('b', raised))
-        .then([claimed('b', 0n, after10)]);
+      after(claimed('a', 0n)).decides(claim('b', raised), [claimed('b', 0n, after10)]);
       refused('raise both fees by 10 %', [claimed('a', 0n)], 'b', { ...raised, maxFeePerGas: 21n });
       refused('raise both fees by 10 %', [claimed('a', 0n)], 'b', { ...raised, maxPriorityFeePerGas: 10n });
       const higher = { maxFeePerGas: 200n, maxPriorityFeePerGas: 200n };
@@ -117,19 +101,13 @@ describe('the nonces of an account', () => {
 
     it('are given away of an operation that can never be included, and with them those before', () => {
       const dropped = new Set(['b']);
-      after(claimed('b', 0n))
-        .when(claim('c', {}, { dropped }))
-        .then([claimed('c', 0n)]);
-      after(claimed('a', 0n), claimed('b', 1n))
-        .when(claim('c', {}, { dropped }))
-        .then([claimed('c', 0n)]);
+      after(claimed('b', 0n)).decides(claim('c', {}, { dropped }), [claimed('c', 0n)]);
+      after(claimed('a', 0n), claimed('b', 1n)).decides(claim('c', {}, { dropped }), [claimed('c', 0n)]);
       refused('a later nonce of this key', [claimed('a', 0n), claimed('b', 1n)], 'c', raised);
     });
 
     it('are given away of a transaction that was not stored in ten minutes', () => {
-      after(assigned('a', 0n))
-        .when(claim('b', {}, ABANDONED))
-        .then([claimed('b', 0n)]);
+      after(assigned('a', 0n)).decides(claim('b', {}, ABANDONED), [claimed('b', 0n)]);
       const before = { ...ABANDONED, nowMs: ABANDONED.nowMs - 1 };
       refused('that this service signed', [assigned('a', 0n)], 'b', {}, before);
     });
@@ -144,7 +122,7 @@ describe('the nonces of an account', () => {
   });
 
   it('are assigned once: the same transaction has the same', () => {
-    after(assigned('a', 0n)).when(assign('a')).then([]);
+    after(assigned('a', 0n)).decides(assign('a'), []);
     const { state } = after(assigned('a', 0n), assigned('b', KEY_1));
     expect(nonceOfTransaction(state, 'b')).toBe(KEY_1);
     expect(nonceOfTransaction(state, 'c')).toBeUndefined();
@@ -152,18 +130,10 @@ describe('the nonces of an account', () => {
   });
 
   it('of a transaction that was never signed are free again', () => {
-    after(assigned('a', 0n))
-      .when((state) => releaseNonce(state, 'a', account))
-      .then([released('a', 0n)]);
-    after(assigned('a', 0n), released('a', 0n))
-      .when(assign('b'))
-      .then([assigned('b', 0n)]);
-    after(assigned('a', 0n), assigned('b', 1n), released('b', 1n))
-      .when(assign('c'))
-      .then([assigned('c', 1n)]);
-    after(assigned('a', 0n))
-      .when((state) => releaseNonce(state, 'b', account))
-      .then([]);
+    after(assigned('a', 0n)).decides((state) => releaseNonce(state, 'a', account), [released('a', 0n)]);
+    after(assigned('a', 0n), released('a', 0n)).decides(assign('b'), [assigned('b', 0n)]);
+    after(assigned('a', 0n), assigned('b', 1n), released('b', 1n)).decides(assign('c'), [assigned('c', 1n)]);
+    after(assigned('a', 0n)).decides((state) => releaseNonce(state, 'b', account), []);
     expect(newestTransactions(after(assigned('a', 0n), assigned('b', 1n), released('b', 1n)).state)).toEqual([]);
     expect(after(released('a', 0n)).state).toEqual(after().state);
     expect(after(assigned('a', 0n, true), assigned('b', KEY_1), released('b', KEY_1)).state.deployedBy).toBe('a');
@@ -174,36 +144,33 @@ describe('the nonces of an account', () => {
 
   describe('of a transaction that was not stored in ten minutes', () => {
     it('are given to another one, which deploys the account in its place', () => {
-      after(assigned('a', 0n, true), assigned('b', KEY_1))
-        .when(assign('c', { ...ABANDONED, isDeployed: false }))
-        .then([assigned('c', 0n, true)]);
+      after(assigned('a', 0n, true), assigned('b', KEY_1)).decides(assign('c', { ...ABANDONED, isDeployed: false }), [
+        assigned('c', 0n, true),
+      ]);
     });
 
     it('are given to nobody else before', () => {
-      after(assigned('a', 0n, true))
-        .when(assign('c', { ...ABANDONED, nowMs: ABANDONED.nowMs - 1, isDeployed: false }))
-        .then([assigned('c', KEY_1)]);
-      after(assigned('a', 0n, true))
-        .when(assign('c', { ...ABANDONED, unstored: none, isDeployed: false }))
-        .then([assigned('c', KEY_1)]);
+      after(assigned('a', 0n, true)).decides(
+        assign('c', { ...ABANDONED, nowMs: ABANDONED.nowMs - 1, isDeployed: false }),
+        [assigned('c', KEY_1)],
+      );
+      after(assigned('a', 0n, true)).decides(assign('c', { ...ABANDONED, unstored: none, isDeployed: false }), [
+        assigned('c', KEY_1),
+      ]);
     });
 
     it('are given to nobody else once it has asked for its own again', () => {
-      after(assigned('a', 0n, true), assigned('b', KEY_1))
-        .when(assign('a', { ...ABANDONED, isDeployed: false }))
-        .then([assigned('a', 0n, true)]);
+      after(assigned('a', 0n, true), assigned('b', KEY_1)).decides(assign('a', { ...ABANDONED, isDeployed: false }), [
+        assigned('a', 0n, true),
+      ]);
       given(noncesFold, [
         [assigned('a', 0n), NOON],
         [assigned('a', 0n), NOON + 1],
-      ])
-        .when(assign('b', ABANDONED))
-        .then([assigned('b', KEY_1)]);
+      ]).decides(assign('b', ABANDONED), [assigned('b', KEY_1)]);
     });
 
     it('are given to nobody else if another transaction had them before, which may still be included', () => {
-      after(assigned('b', 0n), assigned('a', 0n))
-        .when(assign('c', ABANDONED))
-        .then([assigned('c', KEY_1)]);
+      after(assigned('b', 0n), assigned('a', 0n)).decides(assign('c', ABANDONED), [assigned('c', KEY_1)]);
     });
   });
 
@@ -213,35 +180,27 @@ describe('the nonces of an account', () => {
     expect(holderOf(state, 0n)).toBe('b');
     expect(holderOf(state, 1n)).toBeUndefined();
     expect(holderOf(state, KEY_1)).toBeUndefined();
-    after(assigned('a', 0n))
-      .when((nonces) => takeNonce(nonces, 'b', terms))
-      .then([assigned('b', 0n)]);
-    after(assigned('a', 0n), assigned('b', 0n))
-      .when((nonces) => takeNonce(nonces, 'b', terms))
-      .then([]);
+    after(assigned('a', 0n)).decides((nonces) => reassignNonce(nonces, 'b', terms), [assigned('b', 0n)]);
+    after(assigned('a', 0n), assigned('b', 0n)).decides((nonces) => reassignNonce(nonces, 'b', terms), []);
   });
 
   it('after one that is replaced stay whose they are', () => {
     const { state } = after(assigned('a', 0n), assigned('b', 1n), assigned('c', 0n, true));
     expect(newestTransactions(state)).toEqual(['b']);
     expect(state.deployedBy).toBe('c');
-    after(assigned('a', 0n), assigned('b', 1n), assigned('c', 0n))
-      .when(assign('d', { usedUp: new Set(['c']) }))
-      .then([assigned('d', KEY_1)]);
+    after(assigned('a', 0n), assigned('b', 1n), assigned('c', 0n)).decides(assign('d', { usedUp: new Set(['c']) }), [
+      assigned('d', KEY_1),
+    ]);
   });
 
   it('say which transaction deploys the account: the first, until it can never be included', () => {
-    after()
-      .when(assign('a', { isDeployed: false }))
-      .then([assigned('a', 0n, true)]);
-    after(assigned('a', 0n, true))
-      .when(assign('b', { isDeployed: false }))
-      .then([assigned('b', KEY_1)]);
-    after(assigned('a', 0n, true))
-      .when(assign('b', { isDeployed: false, dropped: new Set(['a']) }))
-      .then([assigned('b', 0n, true)]);
-    after(assigned('a', 0n, true), released('a', 0n))
-      .when(assign('b', { isDeployed: false }))
-      .then([assigned('b', 0n, true)]);
+    after().decides(assign('a', { isDeployed: false }), [assigned('a', 0n, true)]);
+    after(assigned('a', 0n, true)).decides(assign('b', { isDeployed: false }), [assigned('b', KEY_1)]);
+    after(assigned('a', 0n, true)).decides(assign('b', { isDeployed: false, dropped: new Set(['a']) }), [
+      assigned('b', 0n, true),
+    ]);
+    after(assigned('a', 0n, true), released('a', 0n)).decides(assign('b', { isDeployed: false }), [
+      assigned('b', 0n, true),
+    ]);
   });
 });

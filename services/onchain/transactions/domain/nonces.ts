@@ -1,17 +1,17 @@
-import type { NonceEvent } from '../../../schemas/events/nonce-events.ts';
-import { nonceOf, nonceParts } from './user-operation.ts';
+import type { NonceEvent } from '../../../../schemas/events/onchain/nonce-events.ts';
+import { nonceOf, nonceParts } from '../../operations/domain/user-operation.ts';
 
-/** Without a transaction after so long, a nonce is given to another one: whoever asked for it had no answer, and gave up. */
+/** After this long without a stored transaction, a nonce is given away: its first requester got no answer and gave up. */
 const ABANDONED_AFTER_MS = 600_000;
 
-/** The newest nonce of a key, and whose it is; `undefined` once it was released. */
+/** The newest nonce of a key, and its transaction; `undefined` once the nonce was released. */
 interface Line {
   /** Decimal digits. */
   sequence: string;
   transactionId: string | undefined;
   /** Unix milliseconds. */
   assignedAt: number;
-  /** Of an operation that came signed. */
+  /** The fees of an operation that the client signed. */
   fees?: StoredFees;
   /** The transaction that had this nonce before. */
   replaces?: string;
@@ -34,7 +34,7 @@ export const noncesFold = {
     switch (type) {
       case 'NonceAssigned': {
         const deployedBy = data.deploys ? data.transactionId : nonces.deployedBy;
-        // What takes the place of an earlier one leaves the newest to whom it is.
+        // The replacement of an earlier nonce does not change the newest one.
         if (line && BigInt(line.sequence) > sequence && !data.fees) return { lines: nonces.lines, deployedBy };
         return { lines: { ...nonces.lines, [String(key)]: assigned(line, String(sequence), data, time) }, deployedBy };
       }
@@ -60,14 +60,14 @@ const assigned = (
   return { sequence, transactionId, assignedAt, ...(fees && { fees }), ...(replaces !== undefined && { replaces }) };
 };
 
-/** What is known of transactions when a nonce is given. */
+/** The state of transactions when a nonce is given. */
 interface Unstored {
-  /** Those that have a nonce, and were not stored. */
+  /** Transactions that have a nonce and were not stored. */
   unstored: ReadonlySet<string>;
   nowMs: number;
 }
 
-/** A nonce that had another transaction before is not given away: that one may still be included. */
+/** A nonce that another transaction had before is not given away: that transaction may still be included. */
 const isAbandoned = ({ transactionId, assignedAt, replaces }: Line, { unstored, nowMs }: Unstored): boolean =>
   transactionId !== undefined &&
   replaces === undefined &&
@@ -79,14 +79,14 @@ const lineOf = ({ lines }: Nonces, transactionId: string | undefined): [key: str
     ? undefined
     : Object.entries(lines).find(([, line]) => line.transactionId === transactionId);
 
-/** Whose nonce it is: `undefined` where nobody has it. */
+/** Returns the transaction that has a nonce; `undefined` if none has it. */
 export const holderOf = ({ lines }: Nonces, nonce: bigint): string | undefined => {
   const { key, sequence } = nonceParts(nonce);
   const line = lines[String(key)];
   return line?.sequence === String(sequence) ? line.transactionId : undefined;
 };
 
-/** The transaction that has the newest nonce of this one's key. */
+/** Returns the transaction that has the newest nonce of the same key. */
 export const newestOfKey = ({ lines }: Nonces, nonce: bigint): string | undefined =>
   lines[String(nonceParts(nonce).key)]?.transactionId;
 
@@ -96,7 +96,7 @@ export const nonceOfTransaction = (nonces: Nonces, transactionId: string): bigin
   return found && nonceOf(BigInt(found[0]), BigInt(found[1].sequence));
 };
 
-/** The transactions that have the newest nonce of a key. */
+/** Returns the transactions that have the newest nonce of a key. */
 export const newestTransactions = ({ lines }: Nonces): string[] =>
   Object.values(lines).flatMap(({ transactionId }) => transactionId ?? []);
 
@@ -108,15 +108,15 @@ interface Account {
 interface Assignment extends Account, Unstored {
   /** Transactions whose nonce a block has used. */
   usedUp: ReadonlySet<string>;
-  /** Transactions that can never be included: their nonce is still to be used. */
+  /** Transactions that can never be included; their nonces have to be used by others. */
   dropped: ReadonlySet<string>;
   /** Whether the account has code. */
   isDeployed: boolean;
 }
 
 /**
- * Gives a transaction the next nonce of a key that nobody waits for, else the first of a new key, which costs more gas. One that it had
- * and abandoned is stored as given anew, so that nobody else is given it.
+ * Gives a transaction the next nonce of an idle key, or else the first nonce of a new key, which costs more gas. A nonce that the
+ * transaction had abandoned is stored as given again, so that no other transaction gets it.
  */
 export const assignNonce = (
   nonces: Nonces,
@@ -134,7 +134,7 @@ export const assignNonce = (
   return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
 };
 
-/** The nonce of a key that nobody waits for. */
+/** Returns the next nonce of an idle key: no unfinished transaction has a nonce of the key. */
 const nextOf = (
   key: string,
   line: Line,
@@ -143,12 +143,12 @@ const nextOf = (
   const { sequence, transactionId } = line;
   if (isAbandoned(line, unstored)) return nonceOf(BigInt(key), BigInt(sequence));
   if (transactionId === undefined || usedUp.has(transactionId)) return nonceOf(BigInt(key), BigInt(sequence) + 1n);
-  // Where a later one is unused, one before it may be too, since a reorganisation.
+  // A dropped nonce above 0 is not given again: after a reorganisation an earlier nonce may be unused, too.
   return dropped.has(transactionId) && sequence === '0' ? nonceOf(BigInt(key), 0n) : undefined;
 };
 
-/** Gives a nonce to a transaction that takes the place of another, or came signed for it. */
-export const takeNonce = (
+/** Gives a nonce to a transaction that replaces another one, or that the client signed for it. */
+export const reassignNonce = (
   nonces: Nonces,
   transactionId: string,
   { chainId, sender, nonce, deploys }: Account & { nonce: bigint; deploys: boolean },
@@ -157,7 +157,7 @@ export const takeNonce = (
     ? []
     : [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
 
-/** The nonce is another operation's, which this one does not outbid, or which cannot be replaced any more. */
+/** Another operation has the nonce: this one does not outbid it, or it cannot be replaced any more. */
 export class NonceTaken extends Error {
   override readonly name = 'NonceTaken';
 }
@@ -170,8 +170,8 @@ export interface NonceClaim extends Account {
 }
 
 /**
- * Gives a nonce to an operation that came signed for it. Another one of that nonce gives way only if this one pays a tenth more
- * of both fees, so that of any number of them, in whatever process they arrive, one has it.
+ * Gives a nonce to an operation that the client signed for it. An operation replaces another one of the same nonce only if both
+ * of its fees are a tenth higher. So exactly one has the nonce, in whatever processes they arrive.
  * @param dropped transactions that can never be included
  * @param bundled transactions that are in a bundle
  * @throws NonceTaken
@@ -204,11 +204,11 @@ export const claimNonce = (
 
 const outbids = (wei: bigint, before: string): boolean => wei * 10n >= BigInt(before) * 11n;
 
-/** The transaction whose nonce a transaction has taken over; `null` without one. */
+/** Returns the transaction whose nonce a transaction has taken over; `null` if there is none. */
 export const replacedBy = ({ lines }: Nonces, transactionId: string): string | null =>
   Object.values(lines).find((line) => line.transactionId === transactionId)?.replaces ?? null;
 
-/** Of a transaction that was never signed. */
+/** Releases the nonce of a transaction that was never signed. */
 export const releaseNonce = (nonces: Nonces, transactionId: string, { chainId, sender }: Account): NonceEvent[] => {
   const nonce = nonceOfTransaction(nonces, transactionId);
   return nonce === undefined

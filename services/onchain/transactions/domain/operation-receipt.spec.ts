@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { operationReceipt } from '../../../schemas/http/operation-receipt.ts';
-import { bundleReceiptOf } from '../testing/bundle-receipts.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { operationReceipt } from '../../../../schemas/http/onchain/operation-receipt.ts';
+import { bundleReceiptOf } from '../../testing/bundle-receipts.ts';
 import { operationReceiptOf, type IncludedOperation } from './operation-receipt.ts';
 
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;

@@ -1,27 +1,32 @@
-import type { BundleReceipt, OperationLog, OperationReceipt } from '../../../schemas/http/operation-receipt.ts';
-import { BEFORE_EXECUTION, USER_OPERATION_EVENT } from './entry-point-events.ts';
+import type {
+  BundleReceipt,
+  OperationLog,
+  OperationReceipt,
+} from '../../../../schemas/http/onchain/operation-receipt.ts';
+import { quantityOf } from '../../operations/domain/user-operation.ts';
+import { BEFORE_EXECUTION, USER_OPERATION_EVENT } from '../../chain/domain/entry-point-events.ts';
 
-/** An operation that a block has, as it was read from the chain before. */
+/** An included operation, as it was read from the chain. */
 export interface IncludedOperation {
   userOpHash: string;
   entryPoint: string;
   sender: string;
-  /** Decimal, as the amounts below. */
+  /** Decimal, like the amounts below. */
   nonce: string;
   paymaster: string | null;
   actualGasCostWei: string;
   actualGasUsed: string;
   success: boolean;
-  /** What the call reverted with; `null` if it did not, or with nothing. */
+  /** The revert data of the call; `null` if it did not revert, or reverted without data. */
   revertReason: string | null;
   blockHash: string;
-  /** Of its UserOperationEvent. */
+  /** The index of its UserOperationEvent. */
   logIndex: number;
 }
 
 /**
- * Returns the receipt of an operation (ERC-7769) from that of the transaction that has it.
- * @returns `undefined` where the transaction has it no more, or in another block
+ * Returns the receipt of an operation (ERC-7769) from the receipt of its bundle's transaction.
+ * @returns `undefined` if that transaction does not contain the operation any more, or is in another block
  */
 export const operationReceiptOf = (
   operation: IncludedOperation,
@@ -38,15 +43,13 @@ export const operationReceiptOf = (
   const before = receipt.logs.slice(0, at);
   return {
     ...{ userOpHash, entryPoint, sender },
-    nonce: quantityOf(operation.nonce),
+    nonce: quantityOf(BigInt(operation.nonce)),
     ...(paymaster !== null && { paymaster }),
-    actualGasCost: quantityOf(operation.actualGasCostWei),
-    actualGasUsed: quantityOf(operation.actualGasUsed),
+    actualGasCost: quantityOf(BigInt(operation.actualGasCostWei)),
+    actualGasUsed: quantityOf(BigInt(operation.actualGasUsed)),
     success,
     ...(!success && { reason: revertReason ?? '0x' }),
     logs: before.slice(before.findLastIndex(endsOther) + 1),
     receipt,
   };
 };
-
-const quantityOf = (decimal: string): string => `0x${BigInt(decimal).toString(16)}`;

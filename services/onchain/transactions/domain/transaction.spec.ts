@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import type { TransactionEvent } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { expectNothingTheSecondTime, givenAt } from '../../../../shared/testing/given.ts';
 import {
   delay,
   drop,
@@ -20,7 +20,7 @@ import {
   transactionFold,
   type Inclusion,
 } from './transaction.ts';
-import { storedOperation } from './user-operation.ts';
+import { storedOperation } from '../../operations/domain/user-operation.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const { TxSubmitted: submission, TxFinalized: subject } = eventExamples;
@@ -47,32 +47,23 @@ const replaced: TransactionEvent = {
 const finalized: TransactionEvent = { type: 'TxFinalized', data: subject };
 const dropped: TransactionEvent = { type: 'TxDropped', data: { ...subject, reason: 'expired' } };
 const delayed: TransactionEvent = { type: 'TxDelayed', data: { ...subject, reason: 'AA21' } };
-const after = (...events: TransactionEvent[]) =>
-  given(
-    transactionFold,
-    events.map((event) => [event, NOON]),
-  );
+const after = givenAt(transactionFold, NOON);
 
 describe('a transaction', () => {
   it('is submitted once, with an operation that is stored whole', () => {
-    after()
-      .when((state) => submit(state, submission))
-      .then([submitted]);
-    after(submitted)
-      .when((state) => submit(state, { ...submission, userOpHash: hash('9') }))
-      .then([]);
+    after().decides((state) => submit(state, submission), [submitted]);
+    after(submitted).decides((state) => submit(state, { ...submission, userOpHash: hash('9') }), []);
     const { state } = after(submitted);
     expect(state && storedOperation(operationOf(state))).toEqual(submission.operation);
     expect(state?.submittedAt).toBe(NOON);
   });
 
   it('is included, or reverted with the bytes of the reason', () => {
-    after(submitted)
-      .when((state) => include(state, inclusion))
-      .then([included]);
-    after(submitted)
-      .when((state) => include(state, { ...inclusion, success: false, reason: '0x08c379a0' }))
-      .then([{ type: 'TxReverted', data: { ...subject, ...block, reason: '0x08c379a0' } }]);
+    after(submitted).decides((state) => include(state, inclusion), [included]);
+    after(submitted).decides(
+      (state) => include(state, { ...inclusion, success: false, reason: '0x08c379a0' }),
+      [{ type: 'TxReverted', data: { ...subject, ...block, reason: '0x08c379a0' } }],
+    );
     expectNothingTheSecondTime(transactionFold, after(submitted).state, (state) => include(state, inclusion), NOON);
     const reverted: TransactionEvent = { type: 'TxReverted', data: { ...subject, ...block, reason: null } };
     const known = { block: { hash: hash('b'), number: 7 }, delayedBy: null, isFinal: false };
@@ -82,27 +73,18 @@ describe('a transaction', () => {
 
   it('that another block has than the one that is known has left that one first', () => {
     const elsewhere = { ...inclusion, blockHash: hash('f') };
-    after(submitted, included)
-      .when((state) => include(state, elsewhere))
-      .then([reorged, { type: 'TxIncluded', data: { ...subject, ...block, blockHash: hash('f') } }]);
-    after(submitted, replaced)
-      .when((state) => include(state, inclusion))
-      .then([reorged, included]);
+    after(submitted, included).decides(
+      (state) => include(state, elsewhere),
+      [reorged, { type: 'TxIncluded', data: { ...subject, ...block, blockHash: hash('f') } }],
+    );
+    after(submitted, replaced).decides((state) => include(state, inclusion), [reorged, included]);
   });
 
   it('is submitted again when the block that has it leaves the chain, and only then', () => {
-    after(submitted, included)
-      .when((state) => reorganise(state, hash('a')))
-      .then([]);
-    after(submitted, included)
-      .when((state) => reorganise(state, hash('b')))
-      .then([reorged]);
-    after(submitted, included, finalized)
-      .when((state) => reorganise(state, hash('b')))
-      .then([]);
-    after(submitted)
-      .when((state) => reorganise(state, hash('b')))
-      .then([]);
+    after(submitted, included).decides((state) => reorganise(state, hash('a')), []);
+    after(submitted, included).decides((state) => reorganise(state, hash('b')), [reorged]);
+    after(submitted, included, finalized).decides((state) => reorganise(state, hash('b')), []);
+    after(submitted).decides((state) => reorganise(state, hash('b')), []);
     const { state } = after(submitted, included, reorged);
     expect(state).toMatchObject({ status: 'submitted', block: undefined, isFinal: false });
   });
@@ -115,60 +97,48 @@ describe('a transaction', () => {
 
   it('is replaced by another operation of its nonce, unless it is final', () => {
     const by = { replacedBy: hash('e'), blockHash: hash('b') };
-    after(submitted)
-      .when((state) => replace(state, by))
-      .then([replaced]);
-    after(submitted, included)
-      .when((state) => replace(state, { ...by, blockHash: hash('f') }))
-      .then([reorged, { type: 'TxReplaced', data: { ...subject, replacedBy: hash('e'), blockHash: hash('f') } }]);
-    after(submitted, included, finalized)
-      .when((state) => replace(state, { ...by, blockHash: hash('f') }))
-      .then([]);
+    after(submitted).decides((state) => replace(state, by), [replaced]);
+    after(submitted, included).decides(
+      (state) => replace(state, { ...by, blockHash: hash('f') }),
+      [reorged, { type: 'TxReplaced', data: { ...subject, replacedBy: hash('e'), blockHash: hash('f') } }],
+    );
+    after(submitted, included, finalized).decides((state) => replace(state, { ...by, blockHash: hash('f') }), []);
     expectNothingTheSecondTime(transactionFold, after(submitted).state, (state) => replace(state, by), NOON);
   });
 
   it('is final once its block is, and never changes again', () => {
-    after(submitted).when(finalise).then([]);
-    after(submitted, included).when(finalise).then([finalized]);
-    after(submitted, replaced).when(finalise).then([finalized]);
-    after(submitted, included, finalized).when(finalise).then([]);
+    after(submitted).decides(finalise, []);
+    after(submitted, included).decides(finalise, [finalized]);
+    after(submitted, replaced).decides(finalise, [finalized]);
+    after(submitted, included, finalized).decides(finalise, []);
     expect(after(submitted, included, finalized).state).toMatchObject({ status: 'included', isFinal: true });
   });
 
   it('is dropped only while it is submitted', () => {
-    after(submitted)
-      .when((state) => drop(state, 'expired'))
-      .then([dropped]);
+    after(submitted).decides((state) => drop(state, 'expired'), [dropped]);
     for (const history of [[submitted, included], [submitted, dropped], []]) {
-      after(...history)
-        .when((state) => drop(state, 'expired'))
-        .then([]);
+      after(...history).decides((state) => drop(state, 'expired'), []);
     }
     expect(after(submitted, dropped).state).toMatchObject({ status: 'dropped', isFinal: true });
   });
 
   it('says why it waits, once for each reason, until it goes on', () => {
-    after(submitted)
-      .when((state) => delay(state, 'AA21'))
-      .then([delayed]);
-    after(submitted, delayed)
-      .when((state) => delay(state, 'AA21'))
-      .then([]);
-    after(submitted, delayed)
-      .when((state) => delay(state, null))
-      .then([{ type: 'TxDelayed', data: { ...subject, reason: null } }]);
-    after(submitted, included)
-      .when((state) => delay(state, 'AA21'))
-      .then([]);
+    after(submitted).decides((state) => delay(state, 'AA21'), [delayed]);
+    after(submitted, delayed).decides((state) => delay(state, 'AA21'), []);
+    after(submitted, delayed).decides(
+      (state) => delay(state, null),
+      [{ type: 'TxDelayed', data: { ...subject, reason: null } }],
+    );
+    after(submitted, included).decides((state) => delay(state, 'AA21'), []);
     expect(after(submitted, delayed, included).state?.delayedBy).toBeNull();
   });
 
   it('that was taken out of the mempool goes on when it is sent again', () => {
     const takenOut: TransactionEvent = { type: 'TxDelayed', data: { ...subject, reason: TAKEN_OUT } };
     const goesOn: TransactionEvent = { type: 'TxDelayed', data: { ...subject, reason: null } };
-    after(submitted, takenOut).when(putBack).then([goesOn]);
-    after(submitted, takenOut, goesOn).when(putBack).then([]);
-    after(submitted, delayed).when(putBack).then([]);
+    after(submitted, takenOut).decides(putBack, [goesOn]);
+    after(submitted, takenOut, goesOn).decides(putBack, []);
+    after(submitted, delayed).decides(putBack, []);
   });
 
   it('does not exist before it is submitted', () => {

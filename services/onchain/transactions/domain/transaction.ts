@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
-import { encodeToken } from '../../../shared/primitives/ids.ts';
-import { openOperation, type UserOperation } from './user-operation.ts';
+import type { TransactionEvent } from '../../../../schemas/events/onchain/transaction-events.ts';
+import { encodeToken } from '../../../../shared/primitives/ids.ts';
+import { openOperation, type UserOperation } from '../../operations/domain/user-operation.ts';
 
 type DataOf<Type extends TransactionEvent['type']> = Extract<TransactionEvent, { type: Type }>['data'];
 export type Submission = DataOf<'TxSubmitted'>;
-/** What a block says of an operation. */
+/** The inclusion of an operation in a block. */
 export type Inclusion = Pick<
   DataOf<'TxReverted'>,
   | 'transactionHash'
@@ -20,33 +20,33 @@ export type Inclusion = Pick<
 
 export type TransactionStatus = 'submitted' | 'included' | 'reverted' | 'replaced' | 'dropped';
 
-/** One signed operation, and what became of it. */
+/** One signed operation, and its status. */
 export interface Transaction {
   submission: Submission;
   /** Unix milliseconds. */
   submittedAt: number;
   status: TransactionStatus;
-  /** The block that has it, or what replaced it; `undefined` while none has. */
+  /** The block that contains the operation, or its replacement; `undefined` if there is none. */
   block: { hash: string; number?: number } | undefined;
-  /** Whether a block that used its nonce has left the chain: the next nonce of its key may have been given away meanwhile. */
+  /** Whether a block that used its nonce has left the chain: meanwhile the next nonce of its key may have been given away. */
   wasInBlock: boolean;
-  /** Whether what became of it cannot change any more. */
+  /** Whether the status cannot change any more. */
   isFinal: boolean;
-  /** Why it waits; `null` while it does not. */
+  /** Why the operation waits; `null` if it does not wait. */
   delayedBy: string | null;
 }
 type State = Transaction | undefined;
 
-/** Why one waits that `debug_bundler_clearState` took out of the mempool. */
+/** The reason for operations that `debug_bundler_clearState` took out of the mempool. */
 export const TAKEN_OUT = 'debug_bundler_clearState took it out of the mempool: send it again';
 
 const ID_CHARACTERS = 26;
 const idFrom = (text: string): string => `tx_${encodeToken(createHash('sha256').update(text).digest(), ID_CHARACTERS)}`;
 
-/** Returns the id of the transaction that a stored request makes: the same however often that request is repeated. */
+/** Returns the id of the transaction of a stored request: the same for every repeat of the request. */
 export const idOfRequest = (receivedId: string): string => idFrom(`request ${receivedId}`);
 export const newTransactionId = (token26: string): string => `tx_${token26}`;
-/** Returns the id of an operation that came signed. */
+/** Returns the id of an operation that the client signed. */
 export const idOfOperation = (chainId: number, entryPoint: string, userOpHash: string): string =>
   idFrom(`operation ${String(chainId)} ${entryPoint} ${userOpHash}`);
 /** Returns the id of the transaction that takes the nonce of another one. */
@@ -93,7 +93,7 @@ export const operationOf = ({ submission }: Transaction): UserOperation => openO
 export const submit = (transaction: State, submission: Submission): TransactionEvent[] =>
   transaction ? [] : [{ type: 'TxSubmitted', data: submission }];
 
-/** A block has it. */
+/** A block contains the operation. */
 export const include = (transaction: State, { success, reason, ...block }: Inclusion): TransactionEvent[] => {
   if (!transaction || (transaction.status !== 'replaced' && transaction.block?.hash === block.blockHash)) return [];
   const data = { ...subject(transaction), ...block };
@@ -103,7 +103,7 @@ export const include = (transaction: State, { success, reason, ...block }: Inclu
   ];
 };
 
-/** A block has another operation of its nonce. */
+/** A block contains another operation of the same nonce. */
 export const replace = (
   transaction: State,
   { replacedBy, blockHash }: { replacedBy: string; blockHash: string },
@@ -112,25 +112,25 @@ export const replace = (
   return [...leave(transaction), { type: 'TxReplaced', data: { ...subject(transaction), replacedBy, blockHash } }];
 };
 
-/** That block left the chain. */
+/** The block of the operation, or of its replacement, left the chain. */
 export const reorganise = (transaction: State, blockHash: string): TransactionEvent[] =>
   transaction && !transaction.isFinal && transaction.block?.hash === blockHash ? leave(transaction) : [];
 
-/** The block that has it, or what replaced it, is final. */
+/** The block of the operation, or of its replacement, is final. */
 export const finalise = (transaction: State): TransactionEvent[] =>
   transaction?.block && !transaction.isFinal ? [{ type: 'TxFinalized', data: subject(transaction) }] : [];
 
-/** It can never be included. */
+/** The operation can never be included. */
 export const drop = (transaction: State, reason: string): TransactionEvent[] =>
   transaction?.status === 'submitted' ? [{ type: 'TxDropped', data: { ...subject(transaction), reason } }] : [];
 
-/** @param reason `null` when it goes on */
+/** @param reason `null` when the operation does not wait any more */
 export const delay = (transaction: State, reason: string | null): TransactionEvent[] =>
   transaction?.status === 'submitted' && transaction.delayedBy !== reason
     ? [{ type: 'TxDelayed', data: { ...subject(transaction), reason } }]
     : [];
 
-/** The same operation was sent again after it was taken out of the mempool. */
+/** The same operation was sent again after `debug_bundler_clearState`. */
 export const putBack = (transaction: State): TransactionEvent[] =>
   transaction?.delayedBy === TAKEN_OUT ? delay(transaction, null) : [];
 

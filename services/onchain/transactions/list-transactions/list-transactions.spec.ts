@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Session } from '../../../schemas/http/account-routes.ts';
-import type { Transaction, TransactionPage } from '../../../schemas/http/onchain-routes.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { projectStored } from '../../../shared/testing/project.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { bundleReceiptOf } from '../testing/bundle-receipts.ts';
+import type { Session } from '../../../../schemas/http/account/account-routes.ts';
+import type { Transaction, TransactionPage } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { projectStored } from '../../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import {
+  chainsOf,
+  startAccountUnderTest,
+  type AccountUnderTest,
+} from '../../../account/testing/account-under-test.ethers.ts';
+import { bundleReceiptOf } from '../../testing/bundle-receipts.ts';
 
 const folder = temporaryFolder();
 const { logIndex, transactionHash } = eventExamples.TxIncluded;

@@ -1,19 +1,19 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { UserOpReceipt } from '../../../schemas/http/onchain-routes.ts';
-import { Projections } from '../../../shared/edge/projections.ts';
-import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/transactions.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { OperationReceipts } from '../edge/operation-receipts.ts';
-import { TransactionChanges } from '../edge/transaction-changes.ts';
+import type { UserOpReceipt } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import { Projections } from '../../../../shared/edge/answers/projections.ts';
+import { READ_STORE } from '../../../../shared/edge/tokens.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import { transactionsModel, type TransactionDocument } from '../../../../shared/read-models/onchain/transactions.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { OperationReceipts } from '../operation-receipts.ts';
+import { TransactionChanges } from '../transaction-changes.ts';
 
-/** What became of an operation that this service accepted. */
+/** The status of an operation that this service accepted. */
 export class ReadReceipt extends Query<UserOpReceipt> {
   constructor(
     readonly operation: { chainId: number; userOpHash: string },
-    /** Answers on the next change, or after this time. */
+    /** How long to wait for the next change before answering. */
     readonly waitMs: number,
   ) {
     super();

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { operationReceipt } from '../../../schemas/http/operation-receipt.ts';
-import { JsonRpcLatestState } from '../../../shared/chain/latest-state.json-rpc.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { operationReceipt } from '../../../../schemas/http/onchain/operation-receipt.ts';
+import { LatestState } from '../../../../shared/chain/state/latest-state.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { operationReceiptOf } from '../domain/operation-receipt.ts';
-import { execute, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
+import { execute, OperationsOnAnvil } from '../../testing/operations-on-anvil.ethers.ts';
 
 const folder = temporaryFolder();
 /** Writes a log without topics: PUSH1 0, PUSH1 0, LOG0. */
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => local.stop());
 
 it('operations of one bundle have receipts of their own, on anvil', async () => {
-  const chain = new JsonRpcLatestState(local.chain.chainId, [local.anvil.rpcUrl]);
+  const chain = new LatestState(local.client, 5_000);
   const [logging, reverting] = [await local.contract(LOGS), await local.contract(REVERTS)];
   const callees = [logging, reverting, logging];
   const operations = callees.map((to) => {
@@ -44,5 +44,4 @@ it('operations of one bundle have receipts of their own, on anvil', async () => 
   expect(receipts[1]?.logs.map(({ address }) => address)).toEqual([local.chain.entryPoint]);
   expect(receipts[2]?.logs.map(({ address }) => address)).toEqual([logging]);
   expect(await chain.headBlock()).toBe(Number(bundle.blockNumber));
-  chain.close();
 });

@@ -1,15 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { projectStored } from '../../../shared/testing/project.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
-import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { bundleReceiptOf } from '../testing/bundle-receipts.ts';
-import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { projectStored } from '../../../../shared/testing/project.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { transactionsModel } from '../../../../shared/read-models/onchain/transactions.ts';
+import {
+  chainsOf,
+  startAccountUnderTest,
+  type AccountUnderTest,
+} from '../../../account/testing/account-under-test.ethers.ts';
+import { bundleReceiptOf } from '../../testing/bundle-receipts.ts';
+import { ANSWER_WITHIN_MS } from '../../../../shared/edge/server/request-deadline.ts';
+import { startStopwatch } from '../../../../shared/testing/stopwatch.ts';
 
 const folder = temporaryFolder();
 const { transactionId, userOpHash, chainId } = eventExamples.TxSubmitted;
@@ -32,7 +37,11 @@ describe('the receipt of an operation that was accepted', () => {
     while (chain.tip.number < blockNumber + CONFIRMATIONS - 1) chain.mine([]);
     node = await JsonRpcNode.start(chain);
     node.receipts.set(receipt.transactionHash, receipt);
-    account = await startAccountUnderTest(folder, { CHAINS: chainsOf([chainId, node.url]) });
+    account = await startAccountUnderTest(
+      folder,
+      { CHAINS: chainsOf([chainId, node.url]) },
+      { answerWithinMs: ANSWER_WITHIN_MS },
+    );
     const { readStore } = account.foundation;
     const find = readStore.find.bind(readStore);
     readStore.find = async (...asked) => {

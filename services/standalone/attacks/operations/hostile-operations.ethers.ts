@@ -1,22 +1,22 @@
 import { JsonRpcProvider, Transaction, Wallet } from 'ethers';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { executeCall } from '../../account/domain/account-calls.ts';
-import type { ForkRules } from '../../account/domain/fork-rules.ts';
-import { preVerificationGas } from '../../account/domain/pre-verification-gas.ts';
-import { maxCostOf, nonceOf, type UserOperation } from '../../account/domain/user-operation.ts';
-import type { OwnedAccount, RpcUnderTest } from '../../account/testing/rpc-under-test.ethers.ts';
-import { NOBODY, type SendsUnderTest } from '../../account/testing/sends-under-test.ethers.ts';
-import { requestsIn, type ProviderGateway } from '../end-to-end/provider-gateway.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { executeCall } from '../../../onchain/operations/domain/account-calls.ts';
+import type { ForkRules } from '../../../onchain/operations/domain/fork-rules.ts';
+import { preVerificationGas } from '../../../onchain/operations/domain/pre-verification-gas.ts';
+import { maxCostOf, nonceOf, type UserOperation } from '../../../onchain/operations/domain/user-operation.ts';
+import type { OwnedAccount, RpcUnderTest } from '../../../onchain/testing/rpc-under-test.ethers.ts';
+import { NOBODY, type SendsUnderTest } from '../../../onchain/testing/sends-under-test.ethers.ts';
+import { requestsIn, type ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
 
 const GWEI = 10n ** 9n;
 const ETHER = 10n ** 18n;
-/** What geth takes unless it is told otherwise. */
+/** geth's default. */
 const REQUEST_BYTES_MAX = 5_242_880;
 const FEE_CAP_WEI = ETHER;
 const TRANSACTION_BYTES_MAX = 131_072;
 
-/** A node before anvil that refuses for good what geth does by its defaults. */
+/** Puts a gateway before anvil that refuses permanently what geth refuses by default. */
 export const asGeth = (gateway: ProviderGateway): ProviderGateway['answer'] => {
   const refused = (id: unknown, message: string) =>
     JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_000, message } });
@@ -38,14 +38,16 @@ export const asGeth = (gateway: ProviderGateway): ProviderGateway['answer'] => {
   };
 };
 
-/** Operations that are drawn to be refused, or to cost somebody else money or time, and what their owners do beside them. */
+/** Random operations that should be refused, or cost others money or time, and the side actions of their owners. */
 export class HostileOperations {
   private readonly provider: JsonRpcProvider;
   private readonly beside: Promise<unknown>[] = [];
-  /** What was refused, by the message. */
+  /** Number of refusals by message. */
   readonly refusals = new Map<string, number>();
-  /** Hashes of what was accepted. */
+  /** Hashes of the accepted operations. */
   readonly accepted: string[] = [];
+  /** The last withdrawal of each owner: two at once would have the same nonce. */
+  private readonly withdrawals = new Map<string, Promise<unknown>>();
 
   constructor(
     private readonly sends: SendsUnderTest,
@@ -98,8 +100,15 @@ export class HostileOperations {
     return rpc.operation(by, { ...draft, preVerificationGas: (enough * BigInt(random.between(95, 140))) / 100n });
   }
 
-  /** The owner takes out all that the account has, with a tip that blocks prefer. */
-  private async inFront({ owner, address }: OwnedAccount): Promise<unknown> {
+  /** Front-runs: the owner withdraws everything that the account has, with a tip that blocks prefer. */
+  private inFront(account: OwnedAccount): Promise<unknown> {
+    const last = this.withdrawals.get(account.owner.address) ?? Promise.resolve();
+    const next = last.then(() => this.withdraws(account));
+    this.withdrawals.set(account.owner.address, next);
+    return next;
+  }
+
+  private async withdraws({ owner, address }: OwnedAccount): Promise<unknown> {
     await this.sends.fund(owner.address, ETHER);
     const data = executeCall({ to: owner.address, value: await this.sends.balance(address), data: '0x' });
     const fees = { maxFeePerGas: 500n * GWEI, maxPriorityFeePerGas: 100n * GWEI, gasLimit: 200_000n };

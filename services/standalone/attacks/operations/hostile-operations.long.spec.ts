@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { HARDFORKS } from '../../../shared/chain/local-chain-process.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { atOnce } from '../../../shared/testing/at-once.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call } from '../../../shared/testing/http-caller.ethers.ts';
-import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
-import { isFullSize } from '../../../shared/testing/sized.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { Records } from '../../account/bundle-operations/records.ts';
-import { FORKS } from '../../account/domain/fork-rules.ts';
-import { idOfOperation } from '../../account/domain/transaction.ts';
-import { RpcUnderTest } from '../../account/testing/rpc-under-test.ethers.ts';
-import { SendsUnderTest, type Sender } from '../../account/testing/sends-under-test.ethers.ts';
-import { ProviderGateway } from '../end-to-end/provider-gateway.ts';
-import { roundRobin } from '../../../shared/testing/round-robin.ts';
+import { HARDFORKS } from '../../../../shared/chain/hardforks.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { atOnce } from '../../../../shared/testing/at-once.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { call } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
+import { isFullSize } from '../../../../shared/testing/sized.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { BundlerStreams } from '../../../onchain/bundler/mempool/bundler-streams.ts';
+import { FORKS } from '../../../onchain/operations/domain/fork-rules.ts';
+import { idOfOperation } from '../../../onchain/transactions/domain/transaction.ts';
+import { RpcUnderTest } from '../../../onchain/testing/rpc-under-test.ethers.ts';
+import { SendsUnderTest, type Sender } from '../../../onchain/testing/sends-under-test.ethers.ts';
+import { ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
+import { roundRobin } from '../../../../shared/testing/round-robin.ts';
 import { asGeth, HostileOperations } from './hostile-operations.ethers.ts';
 
 /** `SEED=7 OPERATIONS=500 npm run test:attacks -- hostile-operations` */
@@ -48,8 +48,17 @@ describe.each(HARDFORKS)('hostile operations at %s, at a node that refuses what 
     const { status, body } = await sends.send(sender);
     expect([status, body['code']]).toEqual([201, undefined]);
     const path = `/onchain/user-op-receipt/${String(Anvil.chainId)}/${body['userOpHash'] as string}`;
-    const answer = await call(`${sends.service.url}${path}?wait=${String(WAITS_SECONDS)}`);
-    expect(answer.body['status']).toBe('included');
+    const receipt = () => call(`${sends.service.url}${path}?wait=${String(WAITS_SECONDS)}`);
+    // Answered 503 where the node of a busy machine is late, and to be asked for again.
+    await eventually(
+      async () => {
+        const { body: told } = await receipt();
+        if (told['status'] !== 'included' && told['status'] !== 'final') throw new Error(JSON.stringify(told));
+        return true;
+      },
+      WAITS_SECONDS * 1_000,
+      'the send must be included',
+    );
     return performance.now() - from;
   };
   const plainSends = async (sends: SendsUnderTest, senders: readonly Sender[]): Promise<number[]> =>
@@ -109,10 +118,10 @@ describe.each(HARDFORKS)('hostile operations at %s, at a node that refuses what 
       expect([...hostile.refusals.keys()].filter((message) => !RULES.test(message))).toEqual([]);
 
       const { eventStore, ids, clock } = sends.foundation;
-      const records = new Records(new Transactor(eventStore, clock, ids), Anvil.chainId);
+      const streams = new BundlerStreams(new Transactor(eventStore, clock, ids), Anvil.chainId);
       const ofHash = (hash: string) => idOfOperation(Anvil.chainId, sends.prepared.entryPoint, hash);
       const open = async () => {
-        const all = await Promise.all(hostile.accepted.map((hash) => records.load(ofHash(hash))));
+        const all = await Promise.all(hostile.accepted.map((hash) => streams.loadTransaction(ofHash(hash))));
         return all.filter(({ status, delayedBy }) => status === 'submitted' && delayedBy === null);
       };
       await eventually(
@@ -123,6 +132,6 @@ describe.each(HARDFORKS)('hostile operations at %s, at a node that refuses what 
       for (const executor of sends.prepared.executors)
         expect(await sends.balance(executor)).toBeGreaterThanOrEqual(10n * ETHER);
     },
-    OVER_WITHIN_MS * 3,
+    OVER_WITHIN_MS * 10,
   );
 });

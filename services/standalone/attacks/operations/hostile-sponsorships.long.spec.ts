@@ -1,28 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { JsonRpcProvider, Wallet } from 'ethers';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { isFullSize } from '../../../shared/testing/sized.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { executeCall } from '../../account/domain/account-calls.ts';
-import { encodeHandleOps } from '../../account/domain/operation-encoding.ts';
-import { STUB_PAYMASTER_DATA } from '../../account/domain/operation-hash.ts';
-import { nonceOf, type UserOperation } from '../../account/domain/user-operation.ts';
-import { writes } from '../../account/testing/evm-code.ts';
-import { RpcUnderTest, type OwnedAccount } from '../../account/testing/rpc-under-test.ethers.ts';
-import { SendsUnderTest } from '../../account/testing/sends-under-test.ethers.ts';
+import { readSponsorship } from '../../../onchain/sponsorship-administration.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { isFullSize } from '../../../../shared/testing/sized.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { executeCall } from '../../../onchain/operations/domain/account-calls.ts';
+import { encodeHandleOps } from '../../../onchain/operations/domain/operation-encoding.ts';
+import { STUB_PAYMASTER_DATA } from '../../../onchain/operations/domain/operation-hash.ts';
+import { nonceOf, type UserOperation } from '../../../onchain/operations/domain/user-operation.ts';
+import { writes } from '../../../onchain/testing/evm-code.ts';
+import { RpcUnderTest, type OwnedAccount } from '../../../onchain/testing/rpc-under-test.ethers.ts';
+import { SendsUnderTest } from '../../../onchain/testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const GWEI = 10n ** 9n;
 const ETHER = 10n ** 18n;
 const HAPPENS_WITHIN_MS = 20_000;
-/** Of a gwei. */
+/** In wei, from hundredths of a gwei. */
 const BASE_FEES = [1n, 10n, 100n, 1_000n, 10_000n].map((hundredths) => (hundredths * GWEI) / 100n);
-/** 1,000 in all, by command. */
+/** 1,000 in all, if started by the command. */
 const EACH = isFullSize ? 100 : 6;
-/** Of what was paid, in thousandths: an operation as it was estimated; and the most that the rules let anybody ask for. */
+/**
+ * Maximum gain in thousandths of what was paid: for an operation as estimated, and for the most that the rules allow.
+ */
 const GAIN_MAX = { 'as estimated': 10, 'at the edge of the rules': 120 };
 
 type Terms = keyof typeof GAIN_MAX;
@@ -53,7 +56,7 @@ describe('a stranger who sends operations that an app pays for, with himself as 
     const tip = BigInt(fast['maxPriorityFeePerGas'] ?? 0);
     return { tip, baseFee: (BigInt(fast['maxFeePerGas'] ?? 0) - tip) / 2n };
   };
-  /** A block with this base fee is the head, also for the service. @returns the tip that blocks are paid */
+  /** Makes a block with this base fee the head, also for the service. @returns the tip that blocks are paid */
   const atBaseFee = async (rpc: RpcUnderTest, wei: bigint): Promise<bigint> => {
     await setBaseFee(wei);
     await sends.mine(1);
@@ -68,7 +71,7 @@ describe('a stranger who sends operations that an app pays for, with himself as 
     return rpc.deployed();
   };
 
-  /** An operation with our paymaster's signature, with fees and limits as high as the terms say. */
+  /** Makes an operation signed by our paymaster, with fees and limits as high as the terms allow. */
   const sponsored = async (
     rpc: RpcUnderTest,
     account: OwnedAccount,
@@ -106,7 +109,10 @@ describe('a stranger who sends operations that an app pays for, with himself as 
     return { operation, tip };
   };
 
-  /** Sends it as any bundler would, for the tip that blocks are paid. @returns what he has more, and what the paymaster has less */
+  /**
+   * Sends the operation as any bundler would, for the tip that blocks are paid.
+   * @returns the bundler's gain and the paymaster's loss
+   */
   const bundled = async (operation: UserOperation, { tip, baseFee }: { tip: bigint; baseFee: bigint }) => {
     const [had, deposit] = [await sends.balance(stranger.address), await sends.deposit()];
     await setBaseFee(baseFee);
@@ -158,7 +164,7 @@ describe('a stranger who sends operations that an app pays for, with himself as 
         await sponsored(rpc, account, { key, baseFee: GWEI, terms: 'at the edge of the rules' });
       }
     }
-    const { chains } = await sends.apps.sponsorship(app.id);
+    const { chains } = await readSponsorship(sends.foundation, app.id);
     const locked = BigInt((chains[0] as unknown as JsonObject)['reserved'] as string);
     process.stdout.write(`locked: ${((Number(locked) / Number(dayWei)) * 100).toFixed(3)} % of a day\n`);
     expect(locked * 100n).toBeLessThanOrEqual(dayWei);

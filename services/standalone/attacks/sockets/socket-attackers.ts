@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { attackerConnection, requestText } from './attackers.ts';
+import { attackerConnection, requestText } from '../attackers.ts';
 
 const upgrade = requestText('GET', '/socket.io/?EIO=4&transport=websocket', {
   connection: 'Upgrade',
@@ -9,10 +9,10 @@ const upgrade = requestText('GET', '/socket.io/?EIO=4&transport=websocket', {
   'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
 });
 
-/** A WebSocket from the attacker's address that keeps to no protocol. */
+/** A WebSocket from the attacker's address that follows no protocol. */
 export interface AttackerSocket {
   socket: Socket;
-  /** Resolves with whether the server opened it. */
+  /** Resolves with whether the server opened the socket. */
   opened: Promise<boolean>;
   closed: Promise<void>;
 }
@@ -33,7 +33,7 @@ export const openSocket = (url: string): AttackerSocket => {
   return { socket, opened, closed };
 };
 
-/** Opens a socket and connects with a token. @throws when that is refused */
+/** Opens a socket and connects with a token. @throws if that is refused */
 export const joinStream = async (url: string, token: string): Promise<AttackerSocket> => {
   const joining = openSocket(url);
   if (!(await joining.opened)) throw new Error('the socket was not opened');
@@ -57,7 +57,7 @@ const FINAL_TEXT = 0x81;
 const MASKED = 0x80;
 const LENGTH_IN_TWO_BYTES = 126;
 
-/** A text message of a client: RFC 6455, section 5.2. Its mask is zero, so it is sent as it is. */
+/** A text message of a client: RFC 6455, section 5.2. Its mask is zero, so the payload is sent unchanged. */
 export const textFrame = (text: string): Buffer => {
   const payload = Buffer.from(text);
   const header =
@@ -69,7 +69,7 @@ export const textFrame = (text: string): Buffer => {
 
 const FRAMES_AT_ONCE = 1_000;
 
-/** Sends a frame so often, as fast as it is taken, until the socket is closed. */
+/** Sends a frame this many times, as fast as the server accepts it, until the socket is closed. */
 export const sendOften = async ({ socket, closed }: AttackerSocket, frame: Buffer, times: number): Promise<void> => {
   const chunk = Buffer.alloc(frame.length * FRAMES_AT_ONCE, frame);
   for (let sent = 0; sent < times && !socket.destroyed; sent += FRAMES_AT_ONCE) {
@@ -82,7 +82,7 @@ export const sendOften = async ({ socket, closed }: AttackerSocket, frame: Buffe
 
 const CUT_WITHIN_MS = 5_000;
 
-/** Whether the server closes the socket soon. It is closed in any case. */
+/** Whether the server closes the socket soon. Closes it in any case. */
 export const isCut = async ({ socket, closed }: AttackerSocket): Promise<boolean> => {
   const cut = await Promise.race([closed.then(() => true), pause(CUT_WITHIN_MS, false)]);
   socket.destroy();

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { sized } from '../../../shared/testing/sized.ts';
-import { emitEvents } from './event-source.ts';
-import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './program-under-attack.ts';
+import { signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { sized } from '../../../../shared/testing/sized.ts';
+import { emitEvents } from '../event-source.ts';
+import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from '../program-under-attack.ts';
 import { connectPacket, isCut, joinStream, openSocket, sendOften, textFrame } from './socket-attackers.ts';
 
 const folder = temporaryFolder();
-/** More than the answers to the commands: a history was sent, as far as the kernel took it. */
+/** More than the answers to the commands: a part of the history was sent, as far as the kernel accepted it. */
 const FIRST_FRAMES_BYTES = 30_000;
 const size = sized({
   small: { connects: 5_000, sockets: 600, packets: 100_000, events: 3_000, forMs: 3_000 },
@@ -71,7 +71,7 @@ describeAttack('somebody who attacks over sockets', () => {
 
   it('subscribes to long histories over many connections, and reads none', async () => {
     const contractAddress = await emitEvents(attacked.development, attacked.user, size.events);
-    // Started anew, for what it took to store the events is not the attack's.
+    // Restarted, because the memory used to store the events does not count towards the attack.
     await attacked.program.stop();
     attacked = await ProgramUnderAttack.start(folder);
     const { development } = attacked;

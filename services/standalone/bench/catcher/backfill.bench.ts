@@ -1,22 +1,22 @@
 import { join } from 'node:path';
-import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { collections } from '../../../shared/read-models/catalogue.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
-import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { registerTransfer } from '../end-to-end/register-transfer.ts';
-import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
-import { measure, type Report } from './measure.ts';
-import { startStandIn } from './stand-in.ts';
+import { startLocalChain } from '../../../../shared/local-chain/local-chain-process.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
+import { collections } from '../../../../shared/read-models/catalogue.ts';
+import { chainEventsModel } from '../../../../shared/read-models/event-catcher/chain-events.ts';
+import { SqliteReadStore } from '../../../../shared/read-store/embedded/read-store.sqlite.ts';
+import { signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { registerTransfer } from '../../end-to-end/register-transfer.ts';
+import { RELAY_CHECKPOINT } from '../../../relay/publish-events/checkpoint.ts';
+import { measure, type Report } from '../measure.ts';
+import { startStandIn } from '../stand-in.ts';
 import { EMITTING_CONTRACT, emitTransfers } from './transfers.ts';
 
 const POLL_MS = 20;
 
 /**
  * Measures a backfill by all of Annals in one process, from the registration until every event is in the read model and
- * published: embedded, and with EventStoreDB's stand-in, or the server of `EVENTSTORE_URL`, in a process of its own.
+ * published: embedded, and with EventStoreDB's stand-in in a process of its own, or the server of `EVENTSTORE_URL`.
  */
 export const benchBackfill = async (folder: string, report: Report): Promise<void> => {
   const chain = await startLocalChain({ chainId: 2484, folder: join(folder, 'chain'), port: 0 });

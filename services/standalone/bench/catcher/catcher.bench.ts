@@ -1,27 +1,27 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pause } from '../../../shared/primitives/pause.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
 import { catchByAnnals, type Caught } from './caught-by-annals.bench.ts';
 import { startEnvio } from './envio.bench.ts';
 import { startErc20Chain, type Erc20Chain, type Seen } from './erc20-chain.ts';
-import type { Report } from './measure.ts';
+import type { Report } from '../measure.ts';
 import type { OtherIndexer } from './other-indexer.ts';
 import { startPonder } from './ponder.bench.ts';
 import { startPostgres, type Postgres } from './postgres.bench.ts';
-import { processorMs, processorMsWithChildren } from './processor-time.ts';
+import { processorMs, processorMsWithChildren } from '../processor-time.ts';
 
-/** `CATCHER_EVENTS=5000000` shows how memory moves. */
+/** `CATCHER_EVENTS=5000000` shows how memory develops. */
 const EVENTS = Number(process.env['CATCHER_EVENTS'] ?? 300_000);
-/** Without times in logs, a block is asked for besides: that is measured on no more than this. */
+/** Without times in logs, each block must be requested too: measured with at most this many events. */
 const EVENTS_WITHOUT_TIMES_MAX = 300_000;
-/** What others have not caught by then is not waited for. */
+/** Timeout for the other indexers. */
 const OTHERS_WITHIN_MS = 300_000;
-/** Not so often that being counted slows them down. */
+/** Rare enough that counting does not slow the other indexers down. */
 const OTHERS_POLL_MS = 2_000;
 
 /**
- * Measures a backfill of an ERC-20 token's history from a local stand-in for a node, 10,000 logs an answer; and others on
- * the same history, each from its first request of logs.
+ * Measures a backfill of an ERC-20 token's history from a local stand-in for a node, 10,000 logs per answer; and other
+ * indexers on the same history, each from its first request for logs.
  */
 export const benchCatcher = async (folder: string, report: Report): Promise<void> => {
   const ours = await onChain(EVENTS, true, (chain) =>

@@ -1,30 +1,33 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { collections } from '../../../shared/read-models/catalogue.ts';
-import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
-import { registerTransfer } from '../end-to-end/register-transfer.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
+import { collections } from '../../../../shared/read-models/catalogue.ts';
+import { chainEventsModel } from '../../../../shared/read-models/event-catcher/chain-events.ts';
+import { SqliteReadStore } from '../../../../shared/read-store/embedded/read-store.sqlite.ts';
+import { call, signIn, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { RELAY_CHECKPOINT } from '../../../relay/publish-events/checkpoint.ts';
+import { registerTransfer } from '../../end-to-end/register-transfer.ts';
 import type { Erc20Chain, Seen } from './erc20-chain.ts';
-import { latencyOf, measure, type Report } from './measure.ts';
-import { processorMs, residentMb } from './processor-time.ts';
+import { latencyOf, measure, type Report } from '../measure.ts';
+import { processorMs, residentMb } from '../processor-time.ts';
 import { EMITTING_CONTRACT } from './transfers.ts';
 
 const POLL_MS = 20;
 const HEADS = 100;
 const HEAD_POLL_MS = 2;
-/** Blocks come at another time after a look for the head each: so much later than the one before, and up to twice that. */
+/**
+ * Varies the time of blocks relative to the polls of the head: each block comes this much later than the one before, up
+ * to twice that.
+ */
 const HEADS_APART_MS = 150;
-/** Longer than that a new block takes only if it is lost. */
+/** A new block takes longer only if it is lost. */
 const HEAD_WITHIN_MS = 30_000;
-/** Parts of a backfill whose memory is told one by one. */
+/** Number of parts of a backfill whose memory is reported separately. */
 const PARTS = 5;
 
-/** How fast transfers were caught; `msEach` of processor time, 0 where the system does not tell it. */
+/** Speed of the backfill; `msEach` of processor time, 0 if the system does not report it. */
 export interface Caught {
   perSecond: number;
   msEach: number;
@@ -35,13 +38,13 @@ interface Subject {
   user: SignedIn;
   chain: Erc20Chain;
   events: number;
-  /** Where its data is. */
+  /** The data folder. */
   folder: string;
 }
 
 /**
  * Measures all of Annals in one process, embedded, from the registration until every transfer is in the read model and
- * published; and then, if `heads` is set, how long a new block takes to a query.
+ * published; and then, if `heads` is set, how long a new block takes to appear in a query.
  */
 export const catchByAnnals = async (
   what: string,
@@ -92,7 +95,7 @@ const backfill = async (what: string, subject: Subject, report: Report): Promise
   }
 };
 
-/** How many are in the read model, and whether these are published. */
+/** Number of records in the read model, and whether they are published. */
 const stateOf = async (readStore: SqliteReadStore): Promise<{ count: number; isPublished: boolean }> => {
   const [found] = await readStore.find(chainEventsModel.collections.count.name, {});
   if (!found) return { count: 0, isPublished: false };
@@ -100,7 +103,10 @@ const stateOf = async (readStore: SqliteReadStore): Promise<{ count: number; isP
   return { count: Number(found.document['canonical']), isPublished };
 };
 
-/** From a block's coming into being, and from the moment at which the chain first shows it, until a query has its records. */
+/**
+ * Measures the time from the mining of a block, and from its first appearance in an answer of the chain, until a query
+ * returns its records.
+ */
 const followHeads = async (what: string, { program, user, chain }: Subject, report: Report): Promise<void> => {
   const sinceMined: number[] = [];
   const sinceShown: number[] = [];

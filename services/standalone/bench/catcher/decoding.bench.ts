@@ -1,13 +1,13 @@
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { checksumAddress } from '../../../shared/chain/address.ts';
-import { compileDecoder, type LogContent } from '../../event-catcher/domain/log-decoder.ts';
-import { measure, type Report } from './measure.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { checksumAddress } from '../../../../shared/chain/identifiers/address.ts';
+import { compileDecoder, type LogContent } from '../../../event-catcher/domain/decoding/log-decoder.ts';
+import { measure, type Report } from '../measure.ts';
 
 const LOGS = 200_000;
 const ROUNDS = 5;
 const { fragment, topic0 } = eventExamples.ContractRegistered;
 
-/** Measures how fast one core decodes transfers: of addresses that are all different, and of a few that come again. */
+/** Measures how fast one core decodes transfers: with addresses that are all different, and with a few that recur. */
 export const benchDecoding = async (_folder: string, report: Report): Promise<void> => {
   const decode = compileDecoder(fragment, checksumAddress);
   for (const addresses of [2 * LOGS, 1_000]) {

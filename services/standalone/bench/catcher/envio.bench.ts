@@ -1,19 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { freePort } from '../../../shared/testing/free-port.ts';
-import { installedPackages } from './installed-packages.ts';
+import { freePort } from '../../../../shared/testing/processes/free-port.ts';
+import { installedPackages } from '../installed-packages.ts';
 import type { OtherIndexer } from './other-indexer.ts';
 import type { Postgres } from './postgres.bench.ts';
-import { StartedProgram } from './started-program.ts';
+import { StartedProgram } from '../started-program.ts';
 import { EMITTING_CONTRACT } from './transfers.ts';
 
 const VERSION = '2.32.12';
-/** Its dependency yargs 17 does not load in Node 26. pnpm it would install globally, if there were none. */
+/** Envio's dependency yargs 17 does not load in Node 26. Without pnpm, Envio would install it globally. */
 const NODE = `node-${process.platform}-${process.arch}`;
 const PACKAGES = [`envio@${VERSION}`, 'pnpm@10', `${NODE}@22`];
 const DATABASE = 'envio';
-/** Blocks in a request, which stay below 10,000 logs: after a refusal it would wait for seconds. */
+/** Blocks per request, which stay below 10,000 logs: after a refusal Envio would wait for seconds. */
 const BLOCKS = 150;
 
 const project = (rpcUrl: string) => ({
@@ -55,10 +55,10 @@ Token.Transfer.handler(async ({ event: { params, block, transaction, logIndex },
 `,
 });
 
-/** Starts Envio HyperIndex over JSON-RPC, as its `envio start` does, but for the programs between. */
+/** Starts Envio HyperIndex over JSON-RPC, as `envio start` does, but without the programs in between. */
 export const startEnvio = async (rpcUrl: string, postgres: Postgres): Promise<OtherIndexer> => {
   const installed = installedPackages(`envio-${VERSION}`, PACKAGES);
-  // Beside node_modules, in which it looks for packages that it does not name.
+  // Beside node_modules, where Envio looks for packages that it does not name.
   const folder = join(installed, 'indexer');
   rmSync(folder, { recursive: true, force: true });
   for (const [file, text] of Object.entries(project(rpcUrl))) {
@@ -70,7 +70,7 @@ export const startEnvio = async (rpcUrl: string, postgres: Postgres): Promise<Ot
   const env = {
     ...process.env,
     PATH: [...programs, process.env['PATH'] ?? ''].join(delimiter),
-    // Whatever it installs, it does here.
+    // Keeps everything that Envio installs in this folder.
     npm_config_prefix: join(installed, 'prefix'),
     npm_config_store_dir: join(installed, 'store'),
     TUI_OFF: 'true',

@@ -5,8 +5,8 @@ import { Erc20History } from './erc20-history.ts';
 import { EMITTING_CONTRACT, TRANSFER } from './transfers.ts';
 
 /**
- * A stand-in for a node, as a program of its own: the chain of one token, with so many transfers. It answers at most 10,000
- * logs at once, as providers do. `bench_mine` adds a block; `bench_seen` says what it was asked. It prints its address.
+ * A stand-in for a node, as a program of its own: the chain of one token, with this many transfers. Answers with at
+ * most 10,000 logs, as providers do. `bench_mine` adds a block; `bench_seen` reports the requests. Prints its URL.
  */
 const LOGS_MAX = 10_000;
 const FINAL_DEPTH = 64;
@@ -26,11 +26,11 @@ interface LogQuery {
   topics?: (string | string[] | null)[];
 }
 
-/** Of all requests: how many calls of each method, when logs were first asked for, and when the newest block was first shown. */
+/** Over all requests: calls per method, the first request for logs, and when the newest block was first shown. */
 const seen = { calls: {} as Record<string, number>, logsFirstAt: 0, headFirstAt: 0 };
 let shownHead = -1;
 
-/** What a call is refused with. */
+/** The error that refuses a call. */
 class Refused extends Error {
   constructor(
     readonly code: number,
@@ -73,7 +73,7 @@ const logs = (query: LogQuery): string => {
   return history.logs(from, to);
 };
 
-/** Each returns JSON. */
+/** Each method returns JSON. */
 const methods: Record<string, (...params: never[]) => string> = {
   eth_chainId: () => '"0x9b4"',
   net_version: () => '"2484"',

@@ -1,6 +1,6 @@
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
+import { RunningProcess } from '../../../../shared/testing/processes/running-process.ts';
 
-/** A node's stand-in, with the chain of one token. */
+/** A stand-in for a node, with the chain of one token. */
 export interface Erc20Chain {
   url: string;
   pid: number | undefined;
@@ -8,16 +8,20 @@ export interface Erc20Chain {
   stop: () => Promise<unknown>;
 }
 
-/** What the chain was asked until now: how many calls of each method, and when, in milliseconds since 1970. */
+/** The requests until now: calls per method, and times in milliseconds since 1970. */
 export interface Seen {
   calls: Record<string, number>;
   logsFirstAt: number;
   headFirstAt: number;
 }
 
-/** @param timestamps whether logs name the time of their block */
+/** @param timestamps whether logs contain the time of their block */
 export const startErc20Chain = async (transfers: number, timestamps = true): Promise<Erc20Chain> => {
-  const program = ['services/standalone/bench/erc20-chain.bench.js', String(transfers), timestamps ? 'on' : 'off'];
+  const program = [
+    'services/standalone/bench/catcher/erc20-chain.bench.ts',
+    String(transfers),
+    timestamps ? 'on' : 'off',
+  ];
   const running = RunningProcess.spawn('the stand-in for a node', program, {});
   const [, url = ''] = await running.ready(/(http:\S+) is ready/);
   const call = async <Result>(method: string): Promise<Result> => {

@@ -1,16 +1,16 @@
-import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from '../../../shared/chain/bloom.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from '../../../../shared/chain/bloom.ts';
 import { EMITTING_CONTRACT, TRANSFER } from './transfers.ts';
 
 const HOLDERS = 20_000;
 const LOGS_PER_BLOCK_MAX = 100;
 const LOGS_PER_TRANSACTION_MAX = 3;
-/** Blocks may come at any time on a chain of this machine only if they are quicker than two seconds. */
+/** On a chain of this machine, blocks may come at any time only if the interval is below two seconds. */
 const BLOCK_SECONDS = 1;
 const FIRST_TIMESTAMP = 1_700_000_000;
-/** Blocks without a transfer behind the last one, so that all transfers are final. */
+/** Blocks without a transfer after the last one, so that all transfers are final. */
 const QUIET_BLOCKS = 100;
 
-/** What a hash is of, so that no two are equal. */
+/** Kinds of hashed things, so that no two hashes are equal. */
 const [BLOCK, TRANSACTION, HOLDER, COUNT, CONTENT] = [1, 2, 3, 4, 5].map((kind) => kind * 0x1b873593) as [
   number,
   number,
@@ -19,7 +19,7 @@ const [BLOCK, TRANSACTION, HOLDER, COUNT, CONTENT] = [1, 2, 3, 4, 5].map((kind) 
   number,
 ];
 
-/** How MurmurHash3 ends: each 32-bit number becomes another one. */
+/** The final mix of MurmurHash3: a bijection of 32-bit numbers. */
 const mix = (value: number): number => {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -29,7 +29,7 @@ const mix = (value: number): number => {
 const PAIRS = Array.from({ length: 0x1_00_00 }, (_, pair) => pair.toString(16).padStart(4, '0'));
 const hexOf = (word: number): string => (PAIRS[word >>> 16] ?? '') + (PAIRS[word & 0xffff] ?? '');
 
-/** Returns 32 bytes that no other number and index have: both can be read from the first eight. */
+/** Returns 32 bytes that are unique for number and index: both can be read from the first eight. */
 const hashOf = (kind: number, number: number, index = 0): string => {
   const first = mix(number ^ kind);
   const second = mix(index + first);
@@ -44,26 +44,26 @@ const EMPTY_HASH = `0x${ZEROS}`;
 
 const addresses = Array.from({ length: HOLDERS }, (_, holder) => hashOf(HOLDER, holder).slice(0, 42));
 const holderTopics = addresses.map((address) => `0x${ZEROS.slice(0, 24)}${address.slice(2)}`);
-/** By Zipf's law: the most active holder has a tenth of all, most have a few. */
+/** By Zipf's law: the most active holder has a tenth of all transfers, most holders have a few. */
 const holderOf = Uint16Array.from({ length: 0x1_00_00 }, (_, word) => Math.floor(HOLDERS ** (word / 0x1_00_00)) - 1);
 
 interface Transaction {
   hash: string;
-  /** Which of the block's logs are its. */
+  /** The logs of the block that belong to the transaction. */
   logs: { first: number; end: number };
 }
 
 /**
- * The chain of one ERC-20 token, each block made anew from its number whenever somebody asks for it, as JSON: five million
- * transfers do not fit into memory. Hashes are of the right shape, and of nothing.
+ * The chain of one ERC-20 token. Generates each block as JSON from its number on request, because five million
+ * transfers do not fit into memory. Hashes have the right form, but are hashes of nothing.
  */
 export class Erc20History {
-  /** How many transfers are in the blocks before each block. */
+  /** Number of transfers before each block. */
   private readonly before: number[] = [0];
 
   constructor(
     transfers: number,
-    /** Whether a log names the time of its block, as new versions of nodes do. */
+    /** Whether a log contains the time of its block, as in new versions of nodes. */
     private readonly timestamps: boolean,
   ) {
     while (this.transfers < transfers) this.add(Math.min(countOf(this.head + 1), transfers - this.transfers));
@@ -88,7 +88,7 @@ export class Erc20History {
     return (this.before[end] ?? 0) - (this.before[Math.min(from, end)] ?? 0);
   }
 
-  /** Returns the last block, from this one on, up to which there are so many transfers at most. */
+  /** Returns the last block up to which, from this one on, there are at most this many transfers. */
   lastBlockWith(from: number, transfersMax: number): number {
     let to = from;
     while (to < this.head && this.transfersOf(from, to + 1) <= transfersMax) to += 1;
@@ -96,7 +96,7 @@ export class Erc20History {
   }
 
   numberOf(hash: string): number | undefined {
-    // What mix does cannot be undone in a line: the newest are those that are asked for.
+    // `mix` has no short inverse: search from the newest blocks, which are requested most.
     for (let number = this.head; number >= 0; number -= 1) if (hashOf(BLOCK, number) === hash) return number;
     return undefined;
   }

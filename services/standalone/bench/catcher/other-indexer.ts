@@ -1,8 +1,8 @@
-/** An indexer of somebody else, as a process of its own that has begun to catch all transfers. */
+/** Another indexer, as a process of its own that has started to catch all transfers. */
 export interface OtherIndexer {
   name: string;
   pid: number | undefined;
-  /** How many transfers are in its database. @throws an error with what it said last, if it has ended */
+  /** Returns the number of transfers in its database. @throws an error with its last output, if it has ended */
   caught: () => Promise<number>;
   stop: () => Promise<void>;
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { freePort } from '../../../shared/testing/free-port.ts';
-import { installedPackages } from './installed-packages.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { freePort } from '../../../../shared/testing/processes/free-port.ts';
+import { installedPackages } from '../installed-packages.ts';
 import type { OtherIndexer } from './other-indexer.ts';
 import type { Postgres } from './postgres.bench.ts';
-import { StartedProgram } from './started-program.ts';
+import { StartedProgram } from '../started-program.ts';
 import { EMITTING_CONTRACT } from './transfers.ts';
 
 const VERSION = '0.16.10';
@@ -13,7 +13,9 @@ const VERSION = '0.16.10';
 const PACKAGES = [`ponder@${VERSION}`, 'viem@2.57.1', 'hono@4'];
 const DATABASE = 'ponder';
 
-/** A project as its documentation writes one. Without `database`, it takes DATABASE_URL, else PGlite within the process. */
+/**
+ * A project as in Ponder's documentation. Without `database`, Ponder uses DATABASE_URL, else PGlite within the process.
+ */
 const project = {
   'package.json': '{"private":true,"type":"module"}',
   'ponder.config.ts': `import { createConfig } from 'ponder';

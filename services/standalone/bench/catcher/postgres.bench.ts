@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { freePort } from '../../../shared/testing/free-port.ts';
-import { StartedProgram } from './started-program.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { freePort } from '../../../../shared/testing/processes/free-port.ts';
+import { StartedProgram } from '../started-program.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 const STARTS_WITHIN_MS = 30_000;
 
-/** A PostgreSQL server as it is after `initdb`, with one database. */
+/** A PostgreSQL server as `initdb` leaves it, with one database. */
 export interface Postgres {
   version: string;
   port: number;
@@ -19,7 +19,7 @@ export interface Postgres {
   stop: () => Promise<void>;
 }
 
-/** Starts a server of the programs that are installed, with nothing in it; `undefined` if there are none. */
+/** Starts an empty server with the installed programs; `undefined` if there are none. */
 export const startPostgres = async (): Promise<Postgres | undefined> => {
   const programs = installedPrograms();
   if (programs === undefined) return undefined;

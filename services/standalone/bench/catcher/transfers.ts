@@ -1,10 +1,11 @@
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcChainReader } from '../../../../shared/chain/client/chain-reader.json-rpc.ts';
 
 const BLOCKS = 100;
 const EVENTS_PER_BLOCK = 2_000;
 export const TRANSFER = eventExamples.ContractRegistered.topic0 ?? '';
-const GAS = `0x${(28_000_000).toString(16)}`;
+const GAS = `0x${(16_000_000).toString(16)}`;
 
 /** The contract that emits the transfers. */
 export const EMITTING_CONTRACT = '0x00000000000000000000000000000000000ca7c4';
@@ -15,7 +16,10 @@ export const EMITTING_CONTRACT = '0x00000000000000000000000000000000000ca7c4';
  */
 const EMITTER = `0x6000355b8015603c57600190038060005230337f${TRANSFER.slice(2)}60206000a36003565b00`;
 
-/** Emits transfers in a hundred blocks, on top of which others make them final. @returns how many logs the chain has after that */
+/**
+ * Emits transfers in a hundred blocks, followed by blocks that make them final.
+ * @returns the number of logs of the chain afterwards
+ */
 export const emitTransfers = async (rpcUrl: string): Promise<number> => {
   const call = async (method: string, ...params: unknown[]): Promise<unknown> => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
@@ -31,7 +35,7 @@ export const emitTransfers = async (rpcUrl: string): Promise<number> => {
     await call('eth_sendTransaction', { from, to: EMITTING_CONTRACT, input, gas: GAS });
     await call('evm_mine');
   }
-  const reader = new JsonRpcChainReader(2484, [rpcUrl]);
+  const reader = new JsonRpcChainReader(new ChainClient(2484, [rpcUrl]));
   let events = 0;
   for (let block = 0; block <= (await reader.head()).number; block += 1) {
     events += (await reader.logsOfRange(block, block, { addresses: [EMITTING_CONTRACT], topics: [] })).length;

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
-import { Subscriber } from '../end-to-end/subscriber.socketio.ts';
-import { registerTransfer } from '../end-to-end/register-transfer.ts';
-import { latencyOf, type Latency } from './measure.ts';
+import { startLocalChain } from '../../../../shared/local-chain/local-chain-process.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
+import { signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProcesses } from '../../../../shared/testing/processes/running-processes.ts';
+import { Subscriber } from '../../end-to-end/subscriber.socketio.ts';
+import { registerTransfer } from '../../end-to-end/register-transfer.ts';
+import { latencyOf, type Latency } from '../measure.ts';
 import { someObservation } from './some-observation.ts';
 
 const PER_SECOND = 500;
 const SECONDS = 20;
-/** Not measured, because connections and caches are cold and code is not compiled yet. */
+/** Not measured: connections and caches are cold, and code is not compiled yet. */
 const WARM_UP_SECONDS = 5;
 const ARRIVES_WITHIN_MS = 30_000;
 const CONTRACT = '0x00000000000000000000000000000000000ca7c4';

@@ -1,11 +1,11 @@
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { chainEventDocumentId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
-import type { DocumentChange, ReadStore } from '../../../shared/read-store/read-store.ts';
-import { storedEvent } from '../../../shared/testing/event-builder.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import type { ObservedRecord } from '../../../../schemas/events/event-catcher/chain-events.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { chainEventDocumentId, chainEventsModel } from '../../../../shared/read-models/event-catcher/chain-events.ts';
+import { chainsModel } from '../../../../shared/read-models/event-catcher/chains.ts';
+import { watchesModel } from '../../../../shared/read-models/event-catcher/watches.ts';
+import type { DocumentChange, ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { storedEvent } from '../../../../shared/testing/event-builder.ts';
 
 const { watchId, chainId, contractAddress } = eventExamples.ContractRegistered;
 export const queriedContract = { chainId, contractAddress };
@@ -14,14 +14,14 @@ export const queriedWatch = watchId;
 const RECORDS_PER_BLOCK = 100;
 const RECORDS_PER_TRANSACTION = 2;
 const HOLDERS = 1_000_000;
-/** One in so many is to the same address, as to an exchange, and another one has the same value. */
+/** One in this many records is to the same address, such as an exchange, and another one has the same value. */
 const BUSY_EVERY = 10;
 const BUSY_VALUE_AT = 5;
-/** As many as a projection stores at once while it is behind. */
+/** As many as a projection stores at once while it lags. */
 const BATCH = 2_000;
 
 const hex = (number: number, digits: number) => `0x${number.toString(16).padStart(digits, '0')}`;
-/** As random as needed, and the same again. */
+/** Pseudo-random, and reproducible. */
 const mixed = (index: number, salt: number) => Math.imul(index + salt, 0x9e3779b1) >>> 0;
 
 export const busyHolder = hex(1, 40);
@@ -29,7 +29,7 @@ export const BUSY_VALUE = '1000';
 const holder = (number: number): string => `0x1${hex(number, 39).slice(2)}`;
 export const blockOf = (index: number): number => Math.floor(index / RECORDS_PER_BLOCK);
 
-/** The members of the record with this index by which it is searched for. */
+/** The members by which the record with this index is searched. */
 export const searchedMembers = (index: number) => ({
   txHash: hex(Math.floor(index / RECORDS_PER_TRANSACTION), 64),
   from: holder(mixed(index, 1) % HOLDERS),
@@ -57,7 +57,7 @@ const recordAt = (index: number): ObservedRecord => {
   };
 };
 
-/** Stores the watch, and so many records of it as the projection would, without events. */
+/** Stores the watch and this many of its records, as the projection would, but without events. */
 export const fillRecords = async (readStore: ReadStore, records: number): Promise<void> => {
   const { record, count } = chainEventsModel.collections;
   const { metadata, ...others } = storedEvent('ChainEventObserved', {}, { position: 0 });

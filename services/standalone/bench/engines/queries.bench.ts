@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { collections } from '../../../shared/read-models/catalogue.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
-import { testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
-import { startEventCatcher } from '../../event-catcher/event-catcher.module.ts';
-import { processorMs } from './processor-time.ts';
-import { latencyOf, measure, type Report } from './measure.ts';
+import { collections } from '../../../../shared/read-models/catalogue.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
+import { SqliteReadStore } from '../../../../shared/read-store/embedded/read-store.sqlite.ts';
+import { testFoundation } from '../../../../shared/testing/test-foundation.ts';
+import { testIssuer } from '../../../../shared/testing/http/test-tokens.jose.ts';
+import { startEventCatcher } from '../../../event-catcher/event-catcher.module.ts';
+import { processorMs } from '../processor-time.ts';
+import { latencyOf, measure, type Report } from '../measure.ts';
 import {
   blockOf,
   BUSY_VALUE,
@@ -28,7 +28,7 @@ const HOPELESS_SECONDS = 20;
 const ANSWERED_MAX_MS = 6_000;
 
 type Query = Record<string, string | number>;
-/** Each asks for the first page of one filter. The index is of some record. */
+/** Each requests the first page of one filter. The index is that of a record. */
 const filters: Record<string, (index: number) => Query> = {
   everything: () => ({}),
   'the newest first': () => ({ order: 'desc' }),
@@ -51,7 +51,10 @@ const filters: Record<string, (index: number) => Query> = {
   'skip 10,000': () => ({ skip: 10_000 }),
 };
 
-/** Measures the queries of many records through the running routes: each filter, and others beside hopeless ones. */
+/**
+ * Measures queries of many records through the running routes: each filter, and other callers' queries beside hopeless
+ * ones.
+ */
 export const benchQueries = async (folder: string, report: Report): Promise<void> => {
   const file = QUERY_FILE ?? join(folder, 'read.db');
   const isThere = existsSync(file);
@@ -101,9 +104,9 @@ const one = async (ask: Ask, filter: (index: number) => Query): Promise<number[]
   return tookMs;
 };
 
-/** Returns how long the queries of others take. */
+/** Returns how long other callers' queries take. */
 const beside = async (ask: Ask, hopelessPerSecond = HOPELESS_PER_SECOND): Promise<number[]> => {
-  // Many records have either, and none has both.
+  // Many records match either condition, and none matches both.
   const hopeless = { 'arg.to': busyHolder, 'arg.value': BUSY_VALUE };
   const asked: Promise<number>[] = [];
   const others: Promise<number>[] = [];

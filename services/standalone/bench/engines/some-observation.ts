@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
-import type { EventToAppend } from '../../../shared/event-store/event-store.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import type { EventToAppend } from '../../../../shared/event-store/event-store.ts';
 
 const EVENTS_PER_BLOCK = 10;
 

@@ -1,28 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type UserEvent, userStream } from '../../../schemas/events/user-events.ts';
-import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
-import { updateProfile, userFold } from '../../account/domain/user.ts';
-import { latencyOf, type Latency, type Report } from './measure.ts';
+import { type UserEvent, userStream } from '../../../../schemas/events/account/user-events.ts';
+import { SqliteEventStore } from '../../../../shared/event-store/embedded/event-store.sqlite.ts';
+import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
+import { testFoundation } from '../../../../shared/testing/test-foundation.ts';
+import { updateProfile, userFold } from '../../../account/users/domain/user.ts';
+import { latencyOf, type Latency, type Report } from '../measure.ts';
 
 const SHORT = 10;
 const LONG = 100_000;
 const EVENTS_PER_APPEND = 1_000;
 const COMMANDS = 2_000;
-/** As long as a profile may make an event. */
+/** The longest that a profile event can be. */
 const AVATAR = `https://${'x'.repeat(2_000)}/`;
 const metadata = { correlationId: 'bench', actor: { type: 'system', id: 'bench' } } as const;
 
-/** Measures commands on short and long streams, and how long they keep everything else waiting. */
+/** Measures commands on short and long streams, and how long they block other work. */
 export const benchTransact = async (folder: string, report: Report): Promise<void> => {
   const file = join(folder, 'events.db');
   const [store, other] = [new SqliteEventStore(file), new SqliteEventStore(file)];
+  const { keyVault, masterKey } = await testFoundation();
+  const aProcess = (eventStore: EventStore) =>
+    new Transactor(
+      eventStore,
+      systemClock,
+      systemIds,
+      personalDataOf({ keyVault, masterKey, clock: systemClock, eventStore }),
+    );
   const transactor = aProcess(store);
   const [short, long] = [await aUser(store, SHORT), await aUser(store, LONG)];
   const first = await held('a stream of 100,000 is first read', () => change(transactor, long, 0));
@@ -48,8 +58,6 @@ export const benchTransact = async (folder: string, report: Report): Promise<voi
   for (const latency of [...first, ...alternating, ...nothing]) report(latency);
   await Promise.all([store.close(), other.close()]);
 };
-
-const aProcess = (store: EventStore) => new Transactor(store, systemClock, systemIds);
 
 const change = (transactor: Transactor, userId: string, at: number) =>
   transactor.transact({
@@ -78,8 +86,8 @@ const aUser = async (store: EventStore, events: number): Promise<string> => {
 };
 
 /**
- * Measures how long others wait during `work`: by how much timers are late, and, which other processes of the machine do
- * not change, how much processor time each tick of the event loop takes.
+ * Measures how long other work waits during `work`: the lateness of timers and, independent of other processes of the
+ * machine, the processor time of each tick of the event loop.
  */
 const held = async (what: string, work: () => Promise<unknown>): Promise<Latency[]> => {
   const delays = monitorEventLoopDelay({ resolution: 1 });
@@ -94,9 +102,12 @@ const held = async (what: string, work: () => Promise<unknown>): Promise<Latency
   };
   delays.enable();
   setImmediate(tick);
-  await work();
-  isDone = true;
-  delays.disable();
+  try {
+    await work();
+  } finally {
+    isDone = true;
+    delays.disable();
+  }
   const inMs = (nanoseconds: number) => Math.round(nanoseconds / 100_000) / 10;
   const late = { p50Ms: inMs(delays.percentile(50)), p99Ms: inMs(delays.percentile(99)), maxMs: inMs(delays.max) };
   return [

@@ -6,11 +6,11 @@ import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { emailOTP, siwe } from 'better-auth/plugins';
-import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
+import { recoverSigner } from '../../../../shared/keys/signatures/recover-signer.ts';
 
 /**
- * Better Auth as a program of its own, as fast as its settings make it: SQLite in WAL mode, the signatures by the same
- * native library as ours, no rate limits, no log. It prints its address.
+ * Better Auth as a program of its own, configured for speed: SQLite in WAL mode, signatures by the same native library
+ * as ours, no rate limits, no log. Prints its URL.
  */
 const [file = '', synchronous = 'FULL'] = process.argv.slice(2);
 const database = new DatabaseSync(file);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { hexlify, randomBytes, Wallet } from 'ethers';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { accepted, atATime, send, signedInBy, walletLogins, type Answer, type SignedIn } from './http-load.bench.ts';
-import { latencyOf, measure, type Report } from './measure.ts';
-import { processorMs } from './processor-time.ts';
+import { RunningProcess } from '../../../../shared/testing/processes/running-process.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { accepted, atATime, send, signedInBy, walletLogins, type Answer, type SignedIn } from '../http-load.bench.ts';
+import { latencyOf, measure, type Report } from '../measure.ts';
+import { processorMs } from '../processor-time.ts';
 
 const WALLETS = 1_000;
 const READS = 10_000;
@@ -36,7 +36,7 @@ export const benchLogins = async (folder: string, report: Report): Promise<void>
   }
 };
 
-/** Returns how many a second of each kind. */
+/** Returns the operations per second of each kind. */
 const measureService = async (
   { name, pid, logIn, read, change, refresh, stop }: Service,
   wallets: readonly Wallet[],
@@ -94,7 +94,7 @@ const startOurs = async (folder: string): Promise<Service> => {
 };
 
 const startBetterAuth = async (file: string, synchronous: 'FULL' | 'NORMAL'): Promise<Service> => {
-  const program = ['services/standalone/bench/better-auth-server.bench.js', file, synchronous];
+  const program = ['services/standalone/bench/logins/better-auth-server.bench.ts', file, synchronous];
   const running = RunningProcess.spawn('Better Auth', program, {});
   const [, url = ''] = await running.ready(/(http:\S+) is ready/);
   const post = (path: string, body: object, headers = {}) =>

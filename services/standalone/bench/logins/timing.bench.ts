@@ -4,15 +4,15 @@ import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Wallet } from 'ethers';
-import { v1Text } from '../../../schemas/http/app-signature.ts';
-import { MAILBOX_PATH } from '../../../schemas/http/development-mailbox.ts';
-import { ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { createShopApp, readShopApp } from '../../../shared/testing/shop-app.ts';
-import { compareTimes, type Report } from './measure.ts';
+import { v1Text } from '../../../../schemas/http/app-signature.ts';
+import { MAILBOX_PATH } from '../../../../schemas/http/account/development-mailbox.ts';
+import { ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { createShopApp, readShopApp } from '../../../../shared/testing/processes/shop-app.ts';
+import { compareTimes, type Report } from '../measure.ts';
 
-/** Of each kind of request, half of them for known identities. */
+/** Number of requests of each kind, half of them for known identities. */
 const SAMPLES = Number(process.env['TIMING_SAMPLES'] ?? 5_000);
-/** Each is asked for several times, so that setting them up takes less time than measuring them. */
+/** How many requests share one set-up, so that setting up takes less time than measuring. */
 const ASKED_FOR_EACH = 5;
 /** Passwords are valid for five minutes, so they are requested little by little. */
 const OPEN_AT_ONCE = 50;
@@ -26,7 +26,7 @@ interface Pair {
   unknown: Ask;
 }
 
-/** Measures whether the time of an answer tells that an identity is known. Ends with exit code 1 if one does. */
+/** Measures whether the time of an answer reveals that an identity is known. Ends with exit code 1 if it does. */
 export const benchTiming = async (folder: string, report: Report): Promise<void> => {
   const client = await QuietClient.start(folder);
   try {
@@ -53,7 +53,7 @@ const methods = {
 } as const;
 type Method = keyof typeof methods;
 
-/** The client of one account service that does nothing else. */
+/** The only client of an account service. */
 class QuietClient {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: WAITING_AT_ONCE });
   private signed: { at: number; headers: Record<string, string> } | undefined;
@@ -91,7 +91,7 @@ class QuietClient {
     return this.compare('a challenge', known.map(ask), unknown.map(ask));
   }
 
-  /** Ends of a session that is somebody else's, and of one that does not exist. */
+  /** Ends of another user's session, and of a session that does not exist. */
   async otherSessions() {
     const { accessToken } = await this.logIn(Wallet.createRandom());
     const headers = { authorization: `Bearer ${accessToken}` };
@@ -114,7 +114,7 @@ class QuietClient {
     return this.compare(`a request for a password by ${method}`, known.map(ask), unknown.map(ask));
   }
 
-  /** Wrong guesses where a password is open, and where none is. */
+  /** Wrong guesses for people with an open password, and for others. */
   async guesses(method: Method) {
     const tookMs = { known: [] as number[], unknown: [] as number[] };
     for (let left = SAMPLES / 2; left > 0; left -= OPEN_AT_ONCE * ASKED_FOR_EACH) {
@@ -142,7 +142,7 @@ class QuietClient {
     return compareTimes(what, tookMs);
   }
 
-  /** Asks all of them in random order. */
+  /** Sends all requests in random order. */
   private async ask(
     known: readonly Ask[],
     unknown: readonly Ask[],
@@ -159,7 +159,7 @@ class QuietClient {
     await Promise.all(Array.from({ length: atOnce }, one));
   }
 
-  /** Makes as many as are needed for so many requests, and returns each as often as it is asked for. */
+  /** Makes as many items as this many requests need, and returns each as many times as it is used. */
   private async repeated<Item>(make: () => Promise<Item>, count = SAMPLES / 2): Promise<Item[]> {
     const items: Item[] = [];
     for (let at = 0; at < count / ASKED_FOR_EACH; at += 1) items.push(await make());
@@ -220,7 +220,7 @@ class QuietClient {
     });
   }
 
-  /** Scheme v1 does not say what is asked, so that one signature is enough for a while. */
+  /** A v1 signature does not cover the request, so one signature suffices for a while. */
   private appHeaders(): Record<string, string> {
     const now = Date.now();
     if (this.signed && now - this.signed.at < SIGNATURE_MS) return this.signed.headers;

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { freePort } from '../../../shared/testing/free-port.ts';
-import { installedPackages } from './installed-packages.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { freePort } from '../../../../shared/testing/processes/free-port.ts';
+import { installedPackages } from '../installed-packages.ts';
 
 const VERSION = '0.0.20';
 const STARTS_WITHIN_MS = 60_000;
 
-/** A bundler of somebody else as a process of its own. */
+/** Another bundler, as a process of its own. */
 export interface RunningBundler {
   url: string;
   pid: number | undefined;
@@ -18,14 +18,14 @@ export interface RunningBundler {
 export interface AltoOptions {
   rpcUrl: string;
   entryPoint: string;
-  /** Private keys, each of an account that has balance. */
+  /** Private keys, each of an account with a balance. */
   executors: readonly string[];
   utility: string;
-  /** More of its own flags. */
+  /** Further flags of the bundler. */
   flags: readonly string[];
 }
 
-/** Starts Alto, without a log: it would write tens of kilobytes for each operation. */
+/** Starts Alto, without a log, which would be tens of kilobytes per operation. */
 export const startAlto = async ({
   rpcUrl,
   entryPoint,
@@ -60,7 +60,7 @@ const isUp = async (url: string): Promise<boolean> => {
   }
 };
 
-/** Returns its program. */
+/** Returns the path of its program. */
 const installedAlto = (): string =>
   join(
     installedPackages(`alto-${VERSION}`, [`@pimlico/alto@${VERSION}`]),

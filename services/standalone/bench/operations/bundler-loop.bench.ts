@@ -1,35 +1,29 @@
 import { once } from 'node:events';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import { everyEngine, useDataFolder } from '../../../shared/host/engines.ts';
-import { openFoundation } from '../../../shared/host/foundation.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import { Shutdown } from '../../../shared/host/shutdown.ts';
-import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
-import { loadMasterKey } from '../../../shared/keys/master-key.ts';
-import { appAdministration } from '../../account/app-administration.ts';
-import { chainAdministration } from '../../account/chain-administration.ts';
-import { executeCall } from '../../account/domain/account-calls.ts';
-import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../../account/domain/operation-hash.ts';
-import { newTransactionId } from '../../account/domain/transaction.ts';
-import { nonceOf } from '../../account/domain/user-operation.ts';
-import { Apps } from '../../account/edge/apps.ts';
-import { Deposits } from '../../account/edge/deposits.ts';
-import { OperationSigner } from '../../account/edge/operation-signer.ts';
-import { ServedChain } from '../../account/edge/served-chains.ts';
-import { JsonRpcOperationsChain } from '../../account/edge/operations-chain.json-rpc.ts';
-import { SmartAccounts } from '../../account/edge/smart-accounts.ts';
-import { Sponsors } from '../../account/edge/sponsors.ts';
-import { Sponsorships } from '../../account/edge/sponsorships.ts';
-import { Submissions } from '../../account/edge/submissions.ts';
-import { onchainSends } from '../../account/onchain-sends.module.ts';
+import { LOCAL_FUNDER_KEY } from '../../../../shared/local-chain/development-token.ethers.ts';
+import { loadSettings } from '../../../../shared/config/load-settings.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { everyEngine, useDataFolder } from '../../../../shared/host/engines/engines.ts';
+import { openFoundation } from '../../../../shared/host/foundation.ts';
+import { createLogger } from '../../../../shared/host/logger.ts';
+import { Shutdown } from '../../../../shared/host/shutdown.ts';
+import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
+import { loadMasterKey } from '../../../../shared/keys/master-key.ts';
+import { appAdministration } from '../../../account/app-administration.ts';
+import { chainAdministration } from '../../../onchain/chain-administration.ts';
+import { executeCall } from '../../../onchain/operations/domain/account-calls.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../../../onchain/operations/domain/operation-hash.ts';
+import { newTransactionId } from '../../../onchain/transactions/domain/transaction.ts';
+import { nonceOf } from '../../../onchain/operations/domain/user-operation.ts';
+import { Apps } from '../../../../shared/auth/apps.ts';
+import { bundleLoopFor } from '../../../onchain/bundler/begin-bundling.ts';
+import { openChains } from '../../../../shared/chain/client/opened-chains.ts';
+import { onchainParts, servedChains } from '../../../onchain/onchain-parts.ts';
 import { OperationsChainUnderLoad } from './operations-chain.bench.ts';
 import { ENOUGH_GAS, feesAbove, RECIPIENT } from './signed-operations.bench.ts';
 
 /**
- * The loop that bundles as a program of its own, on the embedded stores. It stores sponsored operations, prints their hashes, and
- * sends them once it is told to.
+ * The bundler loop as a program of its own, on the embedded stores. Stores sponsored operations, prints their hashes,
+ * and sends them once it is told to.
  */
 const [chainFolder = '', operations = '', users = ''] = process.argv.slice(2);
 const ETHER = 10n ** 18n;
@@ -51,10 +45,15 @@ if (!chain) throw new Error('CHAINS is missing');
 const { chainId, entryPoint, accountFactory } = chain;
 const { paymaster } = await chainAdministration(foundation).prepare(chain, FUNDS);
 const personalData = personalDataOf(foundation);
-const { eventStore, readStore, clock, ids } = foundation;
+const { eventStore, clock, ids } = foundation;
 const transactor = new Transactor(eventStore, clock, ids, personalData);
 const { keys } = personalData;
-const smartAccounts = new SmartAccounts(keys, [chain]);
+const options = { foundation, transactor, keys, apps: new Apps(transactor), chains: [chain] };
+const parts = { ...options, ...onchainParts(options) };
+const { smartAccounts, submissions } = parts;
+const opened = openChains([chain]);
+const chains = servedChains(opened, transactor);
+const served = chains.get(chainId);
 const administration = appAdministration(foundation);
 const { id: appId } = await administration.register({
   name: 'Bench',
@@ -63,15 +62,6 @@ const { id: appId } = await administration.register({
   scheme: 'v1',
 });
 const app = await administration.change(appId, { chainId, policy: POLICY });
-const served = new ServedChain(chain, new JsonRpcOperationsChain(chain), transactor);
-const sponsorships = new Sponsorships(transactor);
-const sponsors = new Sponsors(
-  new Apps(transactor),
-  sponsorships,
-  new Deposits(readStore, sponsorships, clock),
-  transactor,
-);
-const submissions = new Submissions(transactor, new OperationSigner(keys), sponsors);
 const watched = await OperationsChainUnderLoad.open(chain.rpcUrls[0] ?? '', entryPoint, chainFolder);
 
 const userIds = Array.from({ length: Number(users) }, () => ids.uuid());
@@ -113,10 +103,11 @@ const hashes = await Promise.all(Array.from({ length: Number(operations) }, (_, 
 process.stdout.write(`stored ${hashes.join(' ')}\n`);
 process.on('disconnect', () => process.exit());
 await once(process, 'message');
-const { loops } = onchainSends({ foundation, transactor, keys, smartAccounts });
-for (const loop of loops) loop.start();
+const loop = bundleLoopFor(served, parts);
+loop.start();
 await once(process, 'message');
-await Promise.all(loops.map((loop) => loop.stop()));
+await loop.stop();
+for (const { client } of opened) client.close();
 watched.close();
 await shutdown.run();
 process.exit();

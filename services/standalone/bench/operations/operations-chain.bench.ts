@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
-import { accountImplementation } from '../../account/domain/smart-account.ts';
-import { ACCOUNT_RUNTIME_CODE } from '../../account/domain/account-proxy-code.ts';
+import { IMPLEMENTATION_SLOT } from '../../../../shared/chain/state/eip-1967.ts';
+import { accountImplementation } from '../../../onchain/smart-accounts/domain/smart-account.ts';
+import { ACCOUNT_RUNTIME_CODE } from '../../../onchain/smart-accounts/domain/account-proxy-code.ts';
 
 /** `UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)` */
 const OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f';
 const CALLS_AT_ONCE = 500;
-/** None of what was sent is waited for any longer when nothing was included for so long. */
+/** Operations are given up when nothing was included for this long. */
 const SILENT_MS = 20_000;
 const POLL_MS = 50;
 
@@ -21,7 +21,7 @@ interface Call {
   params: readonly unknown[];
 }
 
-/** A local chain, and when it included which operation. */
+/** A local chain, with the time at which it included each operation. */
 export class OperationsChainUnderLoad {
   private readonly included = new Map<string, Included>();
   private readonly waiting = new Map<string, (included: Included) => void>();
@@ -29,7 +29,7 @@ export class OperationsChainUnderLoad {
 
   private constructor(
     readonly rpcUrl: string,
-    /** Of anvil. */
+    /** Process id of anvil. */
     readonly pid: number,
     private readonly socket: WebSocket,
   ) {}
@@ -52,13 +52,13 @@ export class OperationsChainUnderLoad {
     this.socket.close();
   }
 
-  /** Resolves when a block has it. */
+  /** Resolves when a block includes the operation. */
   whenIncluded(userOpHash: string): Promise<Included> {
     const known = this.included.get(userOpHash);
     return known ? Promise.resolve(known) : new Promise((resolve) => this.waiting.set(userOpHash, resolve));
   }
 
-  /** Returns those of these operations that blocks have, once all are there or nothing has come for a while. */
+  /** Returns the operations that blocks include, once all are included or nothing was for a while. */
   async inclusionsOf(userOpHashes: readonly string[]): Promise<Included[]> {
     const from = performance.now();
     const found = () => userOpHashes.flatMap((hash) => this.included.get(hash) ?? []);
@@ -69,7 +69,7 @@ export class OperationsChainUnderLoad {
     return found();
   }
 
-  /** What those who sent these bundles gained, in wei, beyond what they had at a block. */
+  /** Returns the gain of the senders of these bundles, in wei, since a block. */
   async gainOf(inclusions: readonly Included[], sinceBlock: string): Promise<bigint> {
     const hashes = [...new Set(inclusions.map(({ transactionHash }) => transactionHash))];
     const sent = await this.callMany(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })));
@@ -90,7 +90,7 @@ export class OperationsChainUnderLoad {
     return BigInt(block.baseFeePerGas);
   }
 
-  /** Makes blocks each second, or at once. */
+  /** Mines blocks each second, or at once. */
   async setBlocks(when: 'at once' | 'each second'): Promise<void> {
     await this.call('evm_setAutomine', when === 'at once');
     await this.call('evm_setIntervalMining', when === 'at once' ? 0 : 1);
@@ -103,7 +103,7 @@ export class OperationsChainUnderLoad {
     );
   }
 
-  /** Puts the code of accounts where their factory would. */
+  /** Puts the code of accounts at the addresses where their factory would. */
   async deploy(accounts: readonly { address: string; owner: string }[], factory: string): Promise<void> {
     const word = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
     const implementation = word(accountImplementation(factory));

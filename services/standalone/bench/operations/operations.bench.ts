@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { hexlify, randomBytes, Wallet } from 'ethers';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { testSettings } from '../../../shared/testing/whole-program.ts';
+import { RunningProcess } from '../../../../shared/testing/processes/running-process.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { testSettings } from '../../../../shared/testing/processes/whole-program.ts';
 import { startAlto } from './alto.bench.ts';
-import { accepted, atATime, send, walletLogins, type SignedIn } from './http-load.bench.ts';
-import { latencyOf, type Report } from './measure.ts';
+import { accepted, atATime, send, walletLogins, type SignedIn } from '../http-load.bench.ts';
+import { latencyOf, type Report } from '../measure.ts';
 import { OperationsChainUnderLoad } from './operations-chain.bench.ts';
-import { processorMs } from './processor-time.ts';
+import { processorMs } from '../processor-time.ts';
 import { newAccounts, RECIPIENT, signOperations, type OwnedAccount } from './signed-operations.bench.ts';
 
 const USERS = 200;
@@ -18,15 +18,15 @@ const ALTO_OPERATIONS = 400;
 const ALONE = 100;
 const ALTO_ALONE = 20;
 const ETHER = 10n ** 18n;
-/** What Alto is started with, beside what it cannot do without. */
+/** Options of Alto, besides the required ones. */
 interface AltoTerms {
   name: string;
   executors: number;
   flags: readonly string[];
 }
-/** Its safe mode cannot read what anvil's tracer answers: with it, it refuses every operation of EntryPoint v0.7. */
+/** Alto's safe mode cannot read the answers of anvil's tracer: it would refuse every operation of EntryPoint v0.7. */
 const DEFAULTS: AltoTerms = { name: 'Alto', executors: 1, flags: ['--safe-mode', 'false'] };
-/** As many executors as ours has. */
+/** The same number of executors as ours. */
 const TUNED: AltoTerms = {
   name: 'Alto, tuned',
   executors: 4,
@@ -40,17 +40,17 @@ const TUNED: AltoTerms = {
 type Blocks = Parameters<OperationsChainUnderLoad['setBlocks']>[0];
 const BLOCKS: readonly Blocks[] = ['at once', 'each second'];
 
-/** Somebody whose operations are measured. */
+/** A bundler whose operations are measured. */
 interface Measured {
   name: string;
   pid: number | undefined;
-  /** Sends one, and returns its hash. */
+  /** Sends one operation, and returns its hash. */
   send: (at: number) => Promise<string>;
 }
 
 /**
- * Measures what becomes of operations on a local chain: by `POST /onchain/send`, by the loop that bundles, and by JSON-RPC
- * beside Alto's, each with blocks at once and each second.
+ * Measures operations on a local chain: by `POST /onchain/send`, by the bundler loop, and by JSON-RPC beside Alto's,
+ * each with blocks at once and each second.
  */
 export const benchOperations = async (folder: string, report: Report): Promise<void> => {
   const bench = await OperationsBench.start(join(folder, 'ours'), report);
@@ -71,7 +71,7 @@ class OperationsBench {
   private readonly perSecond = new Map<string, number>();
   private users: readonly SignedIn[] = [];
   private accounts: readonly OwnedAccount[] = [];
-  /** Keys of nonces that were used by these accounts. */
+  /** Nonce keys that these accounts have used. */
   private keysUsed = 0;
 
   private constructor(
@@ -108,7 +108,7 @@ class OperationsBench {
     await this.program.stop();
   }
 
-  /** The first send of each deploys the account. */
+  /** The first send of each user deploys the account. */
   async firstSends(): Promise<void> {
     await this.load('first sends', this.sendsOf(this.users), USERS);
   }
@@ -122,7 +122,7 @@ class OperationsBench {
     await this.chain.setBlocks('at once');
   }
 
-  /** Operations that their owners have signed, through `POST /rpc`. */
+  /** Operations signed by their owners, through `POST /rpc`. */
   async rpc(blocks: Blocks): Promise<void> {
     const { accountUrl, chainId, app } = this.program.development;
     const url = `${accountUrl}/rpc?chainID=${String(chainId)}&apiKey=${app.apiKey}`;
@@ -133,7 +133,7 @@ class OperationsBench {
     await this.chain.setBlocks('at once');
   }
 
-  /** Operations that were signed and stored before the loop began to run, in a program of its own. */
+  /** Operations that were signed and stored before the loop started, in a program of its own. */
   async bundlerLoop(folder: string, blocks: Blocks): Promise<void> {
     const { rpcUrl, chainId } = this.program.development;
     const settings = {
@@ -142,7 +142,7 @@ class OperationsBench {
       CHAINS: JSON.stringify([{ chainId, rpcUrls: [rpcUrl] }]),
       LOG_LEVEL: 'warn',
     };
-    const file = 'services/standalone/bench/bundler-loop.bench.js';
+    const file = 'services/standalone/bench/operations/bundler-loop.bench.ts';
     const counts = [String(LOOP_OPERATIONS), String(USERS)];
     const running = RunningProcess.spawn('loop', [file, join(this.folder, 'chain'), ...counts], settings);
     const [, stored = ''] = await running.ready(/stored (.*)\n/);
@@ -235,7 +235,7 @@ class OperationsBench {
     return signOperations(this.accounts, { count, firstKey, chainId, entryPoint, baseFee });
   }
 
-  /** From a request until its operation is in a block, one after the other. */
+  /** Measures from a request until its operation is in a block, one after the other. */
   private async alone(what: string, { name, send: sendOne }: Measured, count: number): Promise<void> {
     const tookMs: number[] = [];
     for (let at = 0; at < count; at += 1) {

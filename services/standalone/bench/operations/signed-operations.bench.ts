@@ -1,15 +1,17 @@
-import { newPrivateKey, addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { executeCall } from '../../account/domain/account-calls.ts';
-import { userOpHash } from '../../account/domain/operation-hash.ts';
-import { accountAddress } from '../../account/domain/smart-account.ts';
-import { nonceOf, type UserOperation } from '../../account/domain/user-operation.ts';
-import { signOperation } from '../../account/testing/signed-operation.ts';
+import { newPrivateKey, addressOfKey } from '../../../../shared/keys/signatures/secp256k1-keys.ts';
+import { executeCall } from '../../../onchain/operations/domain/account-calls.ts';
+import { userOpHash } from '../../../onchain/operations/domain/operation-hash.ts';
+import { accountAddress } from '../../../onchain/smart-accounts/domain/smart-account.ts';
+import { nonceOf, type UserOperation } from '../../../onchain/operations/domain/user-operation.ts';
+import { signOperation } from '../../../onchain/testing/signed-operation.ts';
 
 const GWEI = 10n ** 9n;
-/** Somebody who does nothing with what is sent. */
+/** A recipient that does nothing. */
 export const RECIPIENT = '0x00000000000000000000000000000000000b0b00';
 
-/** What an operation of a deployed account takes that calls somebody without code, with its first nonce of a key. */
+/**
+ * Enough gas for an operation of a deployed account that calls an address without code, with its first nonce of a key.
+ */
 export const ENOUGH_GAS = { callGasLimit: 20_000n, verificationGasLimit: 90_000n, preVerificationGas: 60_000n };
 
 export interface OwnedAccount {
@@ -20,7 +22,7 @@ export interface OwnedAccount {
 
 export interface SignedOperation {
   userOpHash: string;
-  /** As JSON-RPC has it. */
+  /** In JSON-RPC's form. */
   wire: Record<string, string>;
 }
 
@@ -31,10 +33,13 @@ export const newAccounts = (count: number, factory: string): OwnedAccount[] =>
     return { key, owner, address: accountAddress(factory, owner) };
   });
 
-/** Returns fees that blocks take for some minutes, whoever else fills them. */
+/** Returns fees that blocks accept for some minutes, whatever else is in them. */
 export const feesAbove = (baseFee: bigint) => ({ maxFeePerGas: 4n * baseFee + GWEI, maxPriorityFeePerGas: GWEI });
 
-/** Signs operations which accounts pay for by themselves: one of each account, then the next ones, each on a key of its own. */
+/**
+ * Signs operations for which accounts pay themselves: one of each account, then the next ones, each with a nonce key of
+ * its own.
+ */
 export const signOperations = (
   accounts: readonly OwnedAccount[],
   {

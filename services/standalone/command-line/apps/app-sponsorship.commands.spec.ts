@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { SqliteEventStore } from '../../../../shared/event-store/embedded/event-store.sqlite.ts';
+import { folderWithStores } from '../../../../shared/testing/engines/folder-with-stores.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { appCommand } from './app.commands.ts';
 
 const DATA_DIR = await folderWithStores(temporaryFolder());
@@ -12,7 +12,7 @@ const TOKEN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const CHAINS = JSON.stringify([1, 137].map((chainId) => ({ chainId, rpcUrls: ['http://127.0.0.1:9'] })));
 const OTHER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 
-/** Every command below it, which throws where a process would end. */
+/** Makes a command and its subcommands throw where a process would end. */
 const throwing = (command: Command): Command => {
   command.exitOverride().configureOutput({ writeErr: () => undefined });
   command.commands.forEach(throwing);

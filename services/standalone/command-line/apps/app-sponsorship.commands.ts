@@ -1,16 +1,16 @@
-import { Command, InvalidArgumentError } from 'commander';
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
-import type { App, DaySponsorship } from '../../account/app-administration.ts';
-import { anAddress, chainNumber, wei } from './chain-arguments.ts';
-import { servedChain } from './served-chain.ts';
-import { changeApps, readApps } from './with-apps.ts';
-import { WrongArguments } from './wrong-arguments.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+import type { SponsorshipPolicy } from '../../../../schemas/events/account/app-events.ts';
+import type { App } from '../../../account/app-administration.ts';
+import { readSponsorship, type DaySponsorship } from '../../../onchain/sponsorship-administration.ts';
+import { withEngines } from '../with-engines.ts';
+import { anAddress, chainNumber, wei } from '../chains/chain-arguments.ts';
+import { servedChain } from '../chains/served-chain.ts';
+import { command, print, type Json } from '../command.ts';
+import { APP_ID, changeApps, ofApp, readApps } from './with-apps.ts';
+import { WrongArguments } from '../wrong-arguments.ts';
 
 type Allowed = SponsorshipPolicy['allow'];
 
-interface Json {
-  json?: boolean;
-}
 interface PolicyOptions extends Json {
   chain: number;
   day?: bigint;
@@ -22,23 +22,16 @@ interface PolicyOptions extends Json {
   anySession?: boolean;
 }
 
-const APP_ID = 'app_0123456789abcdefghjkmnpqrs';
 const TARGET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
-const example = (line: string): string => `\nExample:\n  annals app ${line}`;
-
-const ofApp = (name: string, description: string): Command =>
-  new Command(name)
-    .description(description)
-    .argument('<app id>', 'as annals app list shows it')
-    .option('--json', 'for machines');
-
 export const appPolicyCommand = (): Command =>
-  new Command('policy')
-    .description('what an app pays for on a chain; amounts are wei')
-    .addHelpText('after', example(`policy show ${APP_ID}`))
+  command('policy', 'what an app pays for on a chain; amounts are wei', `app policy show ${APP_ID}`)
     .addCommand(
-      ofApp('set', 'says what an app pays for on a chain, instead of what was said before; in effect within 2 s')
+      ofApp(
+        'policy set',
+        'says what an app pays for on a chain, instead of what was said before; in effect within 2 s',
+        ` --chain 137 --day 100000000000000000000 --user-day 10000000000000000000 --operation 100000000000000000 --allow ${TARGET}:0xa9059cbb`,
+      )
         .requiredOption('--chain <id>', 'the id of the chain', chainNumber)
         .option('--day <wei>', 'the most in a UTC day', wei)
         .option('--user-day <wei>', 'the most for one user in a UTC day', wei)
@@ -51,33 +44,21 @@ export const appPolicyCommand = (): Command =>
           [],
         )
         .option('--any-session', 'sessions of other apps may use it too')
-        .addHelpText(
-          'after',
-          example(
-            `policy set ${APP_ID} --chain 137 --day 100000000000000000000 --user-day 10000000000000000000 --operation 100000000000000000 --allow ${TARGET}:0xa9059cbb`,
-          ),
-        )
         .action(setPolicy),
     )
+    .addCommand(ofApp('policy show', 'what an app pays for, on each chain', ' --json').action(showPolicies))
     .addCommand(
-      ofApp('show', 'what an app pays for, on each chain')
-        .addHelpText('after', example(`policy show ${APP_ID} --json`))
-        .action(showPolicies),
-    )
-    .addCommand(
-      ofApp('remove', 'ends what an app pays for on a chain; in effect within 2 s')
+      ofApp('policy remove', 'ends what an app pays for on a chain; in effect within 2 s', ' --chain 137')
         .requiredOption('--chain <id>', 'the id of the chain', chainNumber)
-        .addHelpText('after', example(`policy remove ${APP_ID} --chain 137`))
         .action(removePolicy),
     );
 
 export const appSponsorshipCommand = (): Command =>
-  ofApp('sponsorship', 'what an app pays and paid on a UTC day, on each chain, in wei')
+  ofApp('sponsorship', 'what an app pays and paid on a UTC day, on each chain, in wei', ' --day 2026-01-31 --json')
     .option('--day <YYYY-MM-DD>', 'today without it', aDay)
-    .addHelpText('after', example(`sponsorship ${APP_ID} --day 2026-01-31 --json`))
     .action(showSponsorship);
 
-/** Adds `TARGET` or `TARGET:SELECTOR`. A target with any selector has no use for others. */
+/** Adds `TARGET` or `TARGET:SELECTOR`. A target without selectors allows all, so further selectors are pointless. */
 const allowAlso = (text: string, before: Allowed): Allowed => {
   const [, address = text, selector] = /^([^:]*):(.*)$/.exec(text) ?? [];
   const target = anAddress(address);
@@ -92,12 +73,12 @@ const allowAlso = (text: string, before: Allowed): Allowed => {
 
 const aDay = (text: string): string => {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
-  // The thirtieth of February is read as a day of March.
+  // JavaScript reads 30 February as a day of March.
   if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(text)) return text;
   throw new InvalidArgumentError('It is not a day: YYYY-MM-DD.');
 };
 
-const setPolicy = (appId: string, { chain: chainId, json, ...options }: PolicyOptions): Promise<void> => {
+const setPolicy = (appId: string, { chain: chainId, ...options }: PolicyOptions): Promise<void> => {
   const { day, userDay, operation, limit, allow, anySession = false } = options;
   const missing = Object.entries({ '--day': day, '--user-day': userDay, '--operation': operation })
     .filter(([, amount]) => amount === undefined)
@@ -112,34 +93,30 @@ const setPolicy = (appId: string, { chain: chainId, json, ...options }: PolicyOp
   };
   return changeApps(async (apps, settings) => {
     const { policies } = await apps.change(appId, { chainId: servedChain(chainId, settings).chainId, policy });
-    printPolicies(appId, policies, json);
+    printPolicies(appId, policies, options);
   });
 };
 
-const removePolicy = (appId: string, { chain: chainId, json }: { chain: number } & Json): Promise<void> =>
+const removePolicy = (appId: string, { chain: chainId, ...options }: { chain: number } & Json): Promise<void> =>
   changeApps(async (apps) => {
     const { policies } = await apps.change(appId, { chainId, policy: null });
-    printPolicies(appId, policies, json);
+    printPolicies(appId, policies, options);
   });
 
-const showPolicies = (appId: string, { json }: Json): Promise<void> =>
+const showPolicies = (appId: string, options: Json): Promise<void> =>
   readApps(async (apps) => {
-    printPolicies(appId, await apps.policies(appId), json);
+    printPolicies(appId, await apps.policies(appId), options);
   });
 
-const showSponsorship = (appId: string, { day, json }: { day?: string } & Json): Promise<void> =>
-  readApps(async (apps) => {
-    const sponsorship = await apps.sponsorship(appId, day);
-    process.stdout.write(json ? `${JSON.stringify(sponsorship)}\n` : sponsorshipText(sponsorship));
+const showSponsorship = (appId: string, { day, ...options }: { day?: string } & Json): Promise<void> =>
+  withEngines({ names: ['eventStore'], keepsFiles: false }, async (stores) => {
+    const sponsorship = await readSponsorship(stores, appId, day);
+    print(options, sponsorship, sponsorshipText(sponsorship));
   });
 
-const printPolicies = (appId: string, policies: App['policies'], json: boolean | undefined): void => {
+const printPolicies = (appId: string, policies: App['policies'], options: Json): void => {
   const listed = Object.entries(policies).map(([chainId, policy]) => ({ chainId: Number(chainId), ...policy }));
-  process.stdout.write(
-    json
-      ? `${JSON.stringify({ appId, policies: listed })}\n`
-      : listed.map(policyText).join('') || 'the app pays for nothing\n',
-  );
+  print(options, { appId, policies: listed }, listed.map(policyText).join('\n') || 'the app pays for nothing');
 };
 
 const policyText = ({ chainId, ...policy }: SponsorshipPolicy & { chainId: number }): string => {
@@ -153,14 +130,13 @@ const policyText = ({ chainId, ...policy }: SponsorshipPolicy & { chainId: numbe
     `  an operation     ${upTo(operationWei)}`,
     `  sessions         ${anySession ? 'of any app' : "the app's own"}`,
     ...(targets.length > 0 ? targets : ['any']).map((target) => `  target           ${target}`),
-    '',
   ].join('\n');
 };
 
 const sponsorshipText = ({ day, chains }: DaySponsorship): string => {
   const lines = chains.map(({ chainId, dayWei, reserved, settled, operations }) => {
     const limit = dayWei === null ? 'no limit' : `of ${dayWei} wei`;
-    return `chain ${String(chainId)}  reserved ${reserved} wei, settled ${settled} wei, ${limit}, ${String(operations)} operations\n`;
+    return `chain ${String(chainId)}  reserved ${reserved} wei, settled ${settled} wei, ${limit}, ${String(operations)} operations`;
   });
-  return `${day}\n${lines.join('') || 'nothing\n'}`;
+  return `${day}\n${lines.join('\n') || 'nothing'}`;
 };

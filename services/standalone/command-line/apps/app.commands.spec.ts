@@ -1,8 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { computeAddress } from 'ethers';
 import { z } from 'zod';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { folderWithStores } from '../../../../shared/testing/engines/folder-with-stores.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { appCommand } from './app.commands.ts';
 
 const DATA_DIR = await folderWithStores(temporaryFolder());
@@ -82,10 +82,11 @@ describe('annals app', () => {
     expect((await find(id))?.serverSigners).toEqual([]);
   });
 
-  it('allows origins, redirect URIs and the bot, and revokes', async () => {
+  it('allows origins, redirect URIs and the bot, sets the RP id, and revokes', async () => {
     const { id } = await create();
     await annalsApp('allow-origin', id, 'https://new.example');
     await annalsApp('allow-redirect', id, 'https://new.example/callback');
+    expect(JSON.parse(await annalsApp('set-rp-id', id, 'Example', '--json'))).toMatchObject({ rpId: 'example' });
     expect(await annalsApp('allow-bot', id)).toContain('https://shop.example, https://new.example');
     expect(await find(id)).toMatchObject({
       origins: ['https://shop.example', 'https://new.example'],

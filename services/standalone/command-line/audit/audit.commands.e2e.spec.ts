@@ -6,13 +6,23 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '../../../../schemas/json.ts';
 import type { Settings } from '../../../../shared/config/settings.ts';
-import { thisVault } from '../../../../shared/host/this-vault.ts';
+import { thisVault } from '../../../../shared/host/engines/this-vault.ts';
 import { requireOwnVault } from '../../../../shared/key-vault/own-vault.ts';
-import { AuditKey } from '../../../../shared/audit/audit-key.jose.ts';
-import { SqliteEventStore } from '../../../../shared/event-store/event-store.sqlite.ts';
-import { SqliteKeyVault } from '../../../../shared/key-vault/key-vault.sqlite.ts';
+import { AuditKey } from '../../../../shared/audit/audit-key.ts';
+import { exportedItem } from '../../../../schemas/http/account/history.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import { collections } from '../../../../shared/read-models/catalogue.ts';
+import { hashedMembers } from '../../../../shared/read-models/account/history-line.ts';
+import { SqliteReadStore } from '../../../../shared/read-store/embedded/read-store.sqlite.ts';
+import { buildLog } from '../../../../shared/testing/project.ts';
+import { leafHash } from '../../../../shared/transparency-log/merkle-tree.ts';
+import { openLogKey } from '../../../../shared/transparency-log/log-key.ts';
+import { NoteSigner, vkeyOf } from '../../../../shared/transparency-log/signed-note.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { SqliteEventStore } from '../../../../shared/event-store/embedded/event-store.sqlite.ts';
+import { SqliteKeyVault } from '../../../../shared/key-vault/embedded/key-vault.sqlite.ts';
 import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
-import { canonicalJson } from '../../../../shared/primitives/canonical-json.ts';
+import { canonicalJson } from '../../../../shared/primitives/text/canonical-json.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../../shared/testing/event-builder.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
@@ -21,6 +31,8 @@ const folder = temporaryFolder();
 const userId = 'usr_1';
 /** Far more than a pipe holds. */
 const EVENTS = 3_000;
+/** These, the identity of the vault, and the key of the log. */
+const LEAVES = EVENTS + 2;
 
 interface Ended {
   code: unknown;
@@ -30,6 +42,7 @@ interface Ended {
 
 describe('annals audit', () => {
   let jwks: string;
+  let logKey: string;
   beforeAll(async () => {
     const masterKey = Buffer.alloc(32, 7);
     writeFileSync(join(folder, 'master.key'), masterKey.toString('base64'));
@@ -44,7 +57,13 @@ describe('annals audit', () => {
     await eventStore.append('user-usr_1', -1, await Promise.all(events.map((event) => personalData.seal(event))));
     jwks = join(folder, 'jwks.json');
     writeFileSync(jwks, JSON.stringify({ keys: [(await AuditKey.open(personalData.keys)).published] }));
-    await Promise.all([eventStore.close(), keyVault.close()]);
+    const readStore = new SqliteReadStore(join(folder, 'read.db'));
+    await readStore.define(collections);
+    await buildLog({ eventStore, readStore });
+    await openLogKey(new Transactor(eventStore, systemClock, systemIds), personalData.keys);
+    await buildLog({ eventStore, readStore });
+    logKey = vkeyOf(new NoteSigner('127.0.0.1:3000/log', await personalData.keys.logKey()).key);
+    await Promise.all([eventStore.close(), keyVault.close(), readStore.close()]);
   });
 
   const start = (...args: string[]): ChildProcess =>
@@ -65,10 +84,19 @@ describe('annals audit', () => {
     expect(exported).toMatchObject({ code: 0, stderr: '' });
     const file = join(folder, 'history.ndjson');
     writeFileSync(file, exported.stdout);
-    const whose = `the history of usr_1: ${String(EVENTS)} items, whole and in order; all up to position`;
-    const verified = await end(start('verify', file, '--jwks', jwks));
-    expect(verified).toEqual({ code: 0, stdout: expect.stringContaining(whose), stderr: '' });
-    expect(verified.stdout).toContain('; signed by the audit key audit-');
+    const verified = await end(start('verify', file, '--jwks', jwks, '--log-key', logKey));
+    expect(verified).toMatchObject({ code: 0, stderr: '' });
+    expect(verified.stdout.split('\n')).toEqual([
+      `The history of usr_1: ${String(EVENTS)} items, whose lines fit each other.`,
+      expect.stringMatching(
+        /^The audit key audit-\w+ has signed that this is the history of usr_1, that it has these items/,
+      ),
+      `Each item is in the tree of a checkpoint of ${String(LEAVES)} events that calls itself 127.0.0.1:3000/log.`,
+      "The log's key has signed that checkpoint.",
+      expect.stringMatching(/^Not proven: that the log shows the same to everybody\. /),
+      'Not proven by the log: that no item was left out. This export shows no seal of all histories.',
+      '',
+    ]);
 
     const piped = start('verify', '-', '--jwks', jwks, '--json');
     piped.stdin?.end(readFileSync(file));
@@ -82,11 +110,37 @@ describe('annals audit', () => {
     writeFileSync(file, exported.stdout.replace('ada', 'eve'));
     expect(await end(start('verify', file))).toMatchObject({
       code: 1,
-      stdout: `${file}: line 1 was changed: its digest is another\n`,
+      stdout: `${file}: line 1 was changed: its digest does not match\n`,
     });
     expect(JSON.parse((await end(start('verify', file, '--json'))).stdout)).toEqual({
       proven: false,
-      reason: 'line 1 was changed: its digest is another',
+      reason: 'line 1 was changed: its digest does not match',
+    });
+  });
+
+  it('writes the whole log, whose checkpoint and tiles prove an export made later, and whose entries are its leaves', async () => {
+    const kept = join(folder, 'kept');
+    const written = await end(start('log', 'export', kept, '--json'));
+    expect(written).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(written.stdout)).toMatchObject({ origin: '127.0.0.1:3000/log', size: LEAVES });
+    const last = Math.floor(LEAVES / 256);
+    const width = LEAVES % 256;
+    const bundle = readFileSync(join(kept, `tile/entries/${String(last).padStart(3, '0')}.p/${String(width)}`));
+    const tile = readFileSync(join(kept, `tile/0/${String(last).padStart(3, '0')}.p/${String(width)}`));
+    const leaves: Buffer[] = [];
+    for (let at = 0; at < bundle.length; at += 2 + bundle.readUInt16BE(at))
+      leaves.push(leafHash(bundle.subarray(at + 2, at + 2 + bundle.readUInt16BE(at))));
+    expect(Buffer.concat(leaves).equals(tile)).toBe(true);
+
+    const file = join(folder, 'with-kept.ndjson');
+    writeFileSync(file, (await end(start('export', userId))).stdout);
+    const checkpoint = join(kept, 'checkpoint');
+    const proven = await end(start('verify', file, '--jwks', jwks, '--checkpoint', checkpoint, '--tiles', kept));
+    expect(proven).toMatchObject({ code: 0, stdout: expect.stringContaining(`${checkpoint} is of the same tree`) });
+    expect(await end(start('log', 'export', kept))).toMatchObject({ code: 0 });
+    expect(await end(start('log', 'export', folder))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has other files: name a new folder'),
     });
   });
 
@@ -97,10 +151,10 @@ describe('annals audit', () => {
     const file = join(folder, 'made-up.ndjson');
     const last = JSON.stringify({ ...signed, signature: `e30.${payload}.AAAA` });
     writeFileSync(file, `${[...lines.slice(0, -1), last].join('\n')}\n`);
-    const reason = 'the signature was not verified: give --jwks';
+    const reason = 'the signature of the last line was not verified: give --jwks';
 
-    const { code, stdout } = await end(start('verify', file));
-    const whole = `not proven: ${reason}; the history of usr_1: ${String(EVENTS)} items, whole and in order; all up`;
+    const { code, stdout } = await end(start('verify', file, '--log-key', logKey));
+    const whole = `The history of usr_1: ${String(EVENTS)} items, whose lines fit each other.\nNot proven: that this is the history`;
     expect([code, stdout]).toEqual([1, expect.stringContaining(whole)]);
     const json = await end(start('verify', file, '--json'));
     expect([json.code, JSON.parse(json.stdout)]).toEqual([
@@ -123,16 +177,28 @@ describe('annals audit', () => {
     });
   });
 
-  it('says of an export of the former form what it does not prove', async () => {
-    const lines = (await end(start('export', userId))).stdout.trimEnd().split('\n').slice(0, -1);
+  it('says of an export of the first format what it does not prove', async () => {
+    const exported = (await end(start('export', userId))).stdout.trimEnd().split('\n').slice(0, -1);
+    const lines = exported.map((line) => JSON.stringify(hashedMembers(exportedItem.parse(JSON.parse(line)))));
     const { hash } = JSON.parse(lines.at(-1) ?? '') as { hash: string };
     const payload = Buffer.from(hash).toString('base64url');
     const former = start('verify', '-');
     former.stdin?.end(`${lines.join('\n')}\n${JSON.stringify({ previous: hash, signature: `e30.${payload}.AAAA` })}\n`);
-    expect((await end(former)).stdout).toBe(
-      `not proven: the signature was not verified: give --jwks; a history of ${String(EVENTS)} items, whole and in order; ` +
-        'an export of the former form: its signature says neither whose history it is, nor how many items it has, nor until when\n',
+    expect((await end(former)).stdout).toContain(
+      `A history of ${String(EVENTS)} items, whose lines fit each other.\nNot proven: the hash of the last item. It is an export of ` +
+        'the first format: the signature says neither whose history it is, nor how many items it has, nor until when.',
     );
+  });
+
+  it.each([
+    ['a key that is none', ['--log-key', 'x'], '"x" is no key of a log or witness'],
+    ["a log's key as a witness's", ['--witness', 'LOG'], 'is not the key of a witness'],
+    ['tiles from two places', ['--tiles', 'x', '--log', 'http://a/log'], 'give --tiles or --log, not both'],
+    ['an address of no log', ['--log', 'http://a/', '--checkpoint', 'x'], 'that ends in /log'],
+    ['tiles that are compared with nothing', ['--tiles', 'x'], 'give --checkpoint too'],
+  ])('is refused with %s', async (_, args, reason) => {
+    const refused = await end(start('verify', '-', ...args.map((arg) => (arg === 'LOG' ? logKey : arg))));
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(reason) });
   });
 
   it('refuses to export the history of a user who is not there', async () => {

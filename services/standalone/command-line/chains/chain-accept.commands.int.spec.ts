@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { folderWithStores } from '../../../../shared/testing/engines/folder-with-stores.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { chainCommand } from './chain.commands.ts';
-import { runCommandLine } from './run-command-line.ts';
-import { withEngines } from './with-engines.ts';
+import { runCommandLine } from '../run-command-line.ts';
+import { withEngines } from '../with-engines.ts';
 
 const DATA_DIR = await folderWithStores(temporaryFolder());
 const chain = new MemoryChain(2484);
@@ -26,7 +26,7 @@ const within = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   }
 };
 
-/** Returns what it prints, its last line on standard error, and its exit code. */
+/** Returns the output, the last line on standard error, and the exit code. */
 const accept = async (...args: string[]) => {
   const out = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const errors = jest.spyOn(process.stderr, 'write').mockReturnValue(true);

@@ -3,25 +3,25 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Command } from 'commander';
-import { SqliteKeyVault } from '../../../shared/key-vault/key-vault.sqlite.ts';
-import { sealedIn } from '../../../shared/key-vault/sealed-before.ts';
-import { VaultKeys } from '../../../shared/key-vault/vault-keys.ts';
-import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
-import { loadMasterKey } from '../../../shared/keys/master-key.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
-import { shareFolder } from '../../../shared/host/folder-locks.sqlite.ts';
-import { thisVault } from '../../../shared/host/this-vault.ts';
-import { requireOwnVault } from '../../../shared/key-vault/own-vault.ts';
-import { wrappingKeyOf } from '../../../shared/key-vault/sealed-keys.ts';
-import { sealText } from '../../../shared/keys/sealed-text.ts';
-import { auditCommand } from './audit/audit.commands.ts';
-import { chainCommand } from './chain.commands.ts';
-import { keysCommand } from './keys.commands.ts';
-import { sessionsCommand } from './sessions.commands.ts';
+import { SqliteKeyVault } from '../../../../shared/key-vault/embedded/key-vault.sqlite.ts';
+import { sealedIn } from '../../../../shared/key-vault/sealed-before.ts';
+import { VaultKeys } from '../../../../shared/key-vault/vault-keys.ts';
+import { SqliteEventStore } from '../../../../shared/event-store/embedded/event-store.sqlite.ts';
+import { loadMasterKey } from '../../../../shared/keys/master-key.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { folderWithStores } from '../../../../shared/testing/engines/folder-with-stores.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import { shareFolder } from '../../../../shared/host/engines/folder-locks.sqlite.ts';
+import { thisVault } from '../../../../shared/host/engines/this-vault.ts';
+import { requireOwnVault } from '../../../../shared/key-vault/own-vault.ts';
+import { wrappingKeyOf } from '../../../../shared/key-vault/sealed-keys.ts';
+import { sealText } from '../../../../shared/keys/sealed-text.ts';
+import { auditCommand } from '../audit/audit.commands.ts';
+import { chainCommand } from '../chains/chain.commands.ts';
+import { keysCommand } from '../keys.commands.ts';
+import { sessionsCommand } from '../sessions.commands.ts';
 import { vaultCommand } from './vault.commands.ts';
 
 const DATA_DIR = await folderWithStores(temporaryFolder());
@@ -56,7 +56,7 @@ interface Stores {
   keyVault: SqliteKeyVault;
   eventStore: SqliteEventStore;
 }
-/** As a first start of the account service does. */
+/** Does what the first start of the account service does. */
 const start = () => {
   loadMasterKey(settings);
   return withStores((stores) => requireOwnVault(thisVault(stores, settings as Settings), { makes: true }));

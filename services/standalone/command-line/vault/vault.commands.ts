@@ -1,47 +1,48 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { Command } from 'commander';
-import type { Settings } from '../../../shared/config/settings.ts';
-import { CannotStart } from '../../../shared/errors/cannot-start.ts';
-import type { Engines } from '../../../shared/host/engines.ts';
-import { thisVault } from '../../../shared/host/this-vault.ts';
-import { compareVaults, type OwnVault } from '../../../shared/key-vault/own-vault.ts';
-import { restoreVault } from '../../../shared/key-vault/restore-vault.ts';
-import { rewrapVault, vaultStatus } from '../../../shared/key-vault/rewrap-vault.ts';
-import { backupVault } from '../../../shared/key-vault/vault-backup.ts';
-import { KEY_BYTES } from '../../../shared/keys/derive-key.ts';
-import { linesOfFile } from '../../../shared/primitives/lines-of-file.ts';
-import { systemClock, toIso } from '../../../shared/primitives/clock.ts';
-import { createFileOf } from '../../../shared/primitives/write-file-whole.ts';
-import { showProgress } from './show-progress.ts';
-import { withEngines, type VaultUse } from './with-engines.ts';
+import type { Command } from 'commander';
+import type { Settings } from '../../../../shared/config/settings.ts';
+import { CannotStart } from '../../../../shared/errors/cannot-start.ts';
+import type { Engines } from '../../../../shared/host/engines/engines.ts';
+import { thisVault } from '../../../../shared/host/engines/this-vault.ts';
+import { compareVaults, type OwnVault } from '../../../../shared/key-vault/own-vault.ts';
+import { restoreVault } from '../../../../shared/key-vault/backup/restore-vault.ts';
+import { rewrapVault, vaultStatus } from '../../../../shared/key-vault/backup/rewrap-vault.ts';
+import { backupVault } from '../../../../shared/key-vault/backup/vault-backup.ts';
+import { KEY_BYTES } from '../../../../shared/keys/derive-key.ts';
+import { linesOfFile } from '../../../../shared/primitives/files/lines-of-file.ts';
+import { systemClock, toIso } from '../../../../shared/primitives/clock.ts';
+import { createFileOf } from '../../../../shared/primitives/files/write-file-whole.ts';
+import { command, print, type Json } from '../command.ts';
+import { showProgress } from '../show-progress.ts';
+import { withEngines, type VaultUse } from '../with-engines.ts';
 
 const json = ['--json', 'for machines'] as const;
 
 export const vaultCommand = (): Command =>
-  new Command('vault')
-    .description(
-      'the keys of personal data, identities, smart accounts and tokens: who loses them loses what they encrypt and own',
-    )
+  command(
+    'vault',
+    'the keys of personal data, identities, smart accounts and tokens: who loses them loses what they encrypt and own',
+  )
     .addCommand(
-      new Command('status')
-        .description('how many keys there are, and whether MASTER_KEY opens them')
+      command('status', 'how many keys there are, and whether MASTER_KEY opens them', 'vault status --json')
         .option(...json)
-        .addHelpText('after', '\nExample:\n  annals vault status --json')
         .action(status),
     )
     .addCommand(
-      new Command('backup')
-        .description('writes every key, encrypted as it is stored, to a new file; services may run meanwhile')
+      command(
+        'backup',
+        'writes every key, encrypted as it is stored, to a new file; services may run meanwhile',
+        'vault backup vault-2026-01-02.ndjson',
+      )
         .argument('<file>', 'where to; it must not exist')
         .option(...json)
-        .addHelpText('after', '\nExample:\n  annals vault backup vault-2026-01-02.ndjson')
         .action(backup),
     )
     .addCommand(
-      new Command('restore')
-        .description(
-          'restores keys that are missing; none that was destroyed since. It changes nothing where keys differ. It may be repeated',
-        )
+      command(
+        'restore',
+        'restores keys that are missing; none that was destroyed since. It changes nothing where keys differ. It may be repeated',
+      )
         .argument('<file>', 'a backup')
         .option('--replace', 'takes the keys of the backup where they differ; stop every process first')
         .option(...json)
@@ -52,10 +53,10 @@ export const vaultCommand = (): Command =>
         .action(restore),
     )
     .addCommand(
-      new Command('rewrap')
-        .description(
-          'encrypts every key with the MASTER_KEY that is set now; stop every process first. It may be repeated',
-        )
+      command(
+        'rewrap',
+        'encrypts every key with the MASTER_KEY that is set now; stop every process first. It may be repeated',
+      )
         .requiredOption('--from <file>', 'a file with the MASTER_KEY until now, in base64')
         .option(...json)
         .addHelpText(
@@ -64,10 +65,6 @@ export const vaultCommand = (): Command =>
         )
         .action(rewrap),
     );
-
-interface Json {
-  json?: boolean;
-}
 
 const status = (options: Json): Promise<void> =>
   withVault('itself', async (vault) => {
@@ -98,7 +95,7 @@ const backup = (file: string, options: Json): Promise<void> =>
 
 const exists = (file: string): CannotStart => new CannotStart(`${file} exists: name another file`);
 
-/** Counts the keys among the lines of a backup: all but the first and the last. */
+/** Counts the keys among the lines of a backup: all lines but the first and the last. */
 async function* countKeys(lines: AsyncIterable<string>, counted: (keys: number) => void): AsyncGenerator<string> {
   const show = showProgress('keys');
   let count = 0;
@@ -131,10 +128,6 @@ const rewrap = ({ from, ...options }: Json & { from: string }): Promise<void> =>
     const keys = await rewrapVault(vault.keyVault, { from: before, to: vault.masterKey, progress });
     print(options, { keys }, `${String(keys)} keys of ${vault.names.vault} are encrypted with MASTER_KEY now`);
   });
-
-const print = ({ json: asJson }: Json, result: object, sentence: string): void => {
-  process.stdout.write(asJson ? `${JSON.stringify(result)}\n` : `${sentence}\n`);
-};
 
 const withVault = (vault: VaultUse, work: (own: OwnVault) => Promise<void>): Promise<void> =>
   withEngines(

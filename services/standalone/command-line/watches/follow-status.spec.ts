@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { WatchState, WatchStatus } from '../../../schemas/http/watched-contract.ts';
+import type { WatchState, WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
 import { followStatus } from './follow-status.ts';
 
 const at = (currentBlockNumber: number, state: WatchState = 'backfilling'): WatchStatus => ({

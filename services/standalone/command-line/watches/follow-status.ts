@@ -1,6 +1,6 @@
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { isAborted } from '../../../shared/primitives/is-aborted.ts';
-import { pause } from '../../../shared/primitives/pause.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import { isAborted } from '../../../../shared/primitives/waiting/is-aborted.ts';
+import { pause } from '../../../../shared/primitives/waiting/pause.ts';
 import { progressText } from './watch-texts.ts';
 
 const EVERY_MS = 1_000;
@@ -8,7 +8,7 @@ const EVERY_MS = 1_000;
 /** Where progress is shown. */
 export interface ProgressOutput {
   write: (text: string) => unknown;
-  /** Of a terminal, on which one line moves. */
+  /** Width of a terminal, on which one line is updated in place. */
   columns?: number | undefined;
   isTTY?: boolean | undefined;
 }
@@ -16,11 +16,11 @@ export interface ProgressOutput {
 interface Followed {
   read: () => Promise<WatchStatus>;
   output: ProgressOutput;
-  /** For machines: each status as JSON in a line. */
+  /** For machines: prints each status as a line of JSON. */
   json: boolean;
 }
 
-/** Shows how far a watch is, each time that it got on, until it is live or the signal aborts. */
+/** Shows the progress of a watch each time that it changes, until the watch is live or the signal aborts. */
 export const followStatus = async ({ read, output, json }: Followed, signal: AbortSignal): Promise<void> => {
   const moves = !json && output.isTTY === true;
   let shown = '';
@@ -41,5 +41,5 @@ export const followStatus = async ({ read, output, json }: Followed, signal: Abo
   }
 };
 
-/** Writes over the line; one that would not fit is cut, because only the last row of it could be written over. */
+/** Overwrites the line. Cuts a long line, because only its last row could be overwritten. */
 const movedTo = (text: string, columns = 80): string => `\r${text.slice(0, Math.max(1, columns - 1))}\u001b[K`;

@@ -1,10 +1,11 @@
 import { constants } from 'node:os';
+import { isAborted } from '../../../../shared/primitives/waiting/is-aborted.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs what ends when it is interrupted, as by Ctrl-C, and sets the exit code that a shell expects then, or when nobody reads
- * any more what it prints.
+ * Runs work that ends on an interruption, such as Ctrl-C. Sets the exit code that a shell expects then, and when the
+ * reader of its output has gone.
  */
 export const untilInterrupted = async <Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> => {
   const interruption = new AbortController();
@@ -24,3 +25,16 @@ export const untilInterrupted = async <Result>(work: (signal: AbortSignal) => Pr
     process.stdout.off('error', stop);
   }
 };
+
+/** As `untilInterrupted`, for work that throws once the signal aborts: returns `undefined` then. */
+export const unlessInterrupted = <Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result | undefined> =>
+  untilInterrupted(async (signal) => {
+    try {
+      return await work(signal);
+    } catch (error) {
+      if (!isAborted(signal)) throw error;
+      return undefined;
+    }
+  });

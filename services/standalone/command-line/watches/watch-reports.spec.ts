@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
-import { CATCHERS_KIND } from '../../../schemas/announcements.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { announcing } from '../../../shared/cluster/announcing.ts';
-import { chainsModel } from '../../../shared/read-models/chains.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
-import { anEvent, storedEvent } from '../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { projectInto } from '../../../shared/testing/project.ts';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import type { Engines } from '../../../shared/host/engines.ts';
+import { CATCHERS_KIND } from '../../../../schemas/announcements.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import { announcing } from '../../../../shared/coordination/announcing.ts';
+import { chainsModel } from '../../../../shared/read-models/event-catcher/chains.ts';
+import { watchesModel } from '../../../../shared/read-models/event-catcher/watches.ts';
+import { anEvent, storedEvent } from '../../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { projectInto } from '../../../../shared/testing/project.ts';
+import { folderWithStores } from '../../../../shared/testing/engines/folder-with-stores.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { createLogger } from '../../../../shared/host/logger.ts';
+import type { Engines } from '../../../../shared/host/engines/engines.ts';
 import { watchCommand } from './watch.commands.ts';
-import { withEngines } from './with-engines.ts';
+import { withEngines } from '../with-engines.ts';
 
 const { watchId, chainId, contractAddress } = eventExamples.ContractRegistered;
 const FOLDER = temporaryFolder();
@@ -24,7 +24,7 @@ const backfill = { watchIds: [watchId], from: 1, next: 5, to: 7, joins: true };
 
 type Stores = Pick<Engines, 'eventStore' | 'readStore'>;
 
-/** The stores of a data folder, with one watch and how far its chain was read. */
+/** Runs `work` with the stores of a data folder, which has one watch and the progress of its chain. */
 const beside = async (work: (stores: Stores & { advance: (changes: object) => Promise<void> }) => Promise<void>) => {
   const DATA_DIR = await folderWithStores(join(FOLDER, String((folders += 1))));
   const environment = jest.replaceProperty(process, 'env', { DATA_DIR, LOG_LEVEL: 'silent' });
@@ -48,7 +48,7 @@ const beside = async (work: (stores: Stores & { advance: (changes: object) => Pr
   }
 };
 
-/** An event catcher that says so while the work is done. */
+/** Runs `work` while an event catcher announces that it follows the chain. */
 const whileFollowed = async ({ readStore }: Stores, work: () => Promise<void>) => {
   const backfills = [{ watchIds: [watchId], eventsPerSecond: 40, blocksPerSecond: 1, error: null }];
   const statuses = [{ chainId, error: null, backfills }];
@@ -56,7 +56,7 @@ const whileFollowed = async ({ readStore }: Stores, work: () => Promise<void>) =
   const logger = createLogger({ LOG_LEVEL: 'silent', NODE_ENV: 'production' });
   const loop = announcing({ kind: CATCHERS_KIND, id: 'one', readStore, logger, describe: describeCatcher });
   loop.start();
-  // Another spec of the same process may have left one.
+  // Another spec of the same process may have left an exit code.
   process.exitCode = undefined;
   try {
     await work();
@@ -65,7 +65,7 @@ const whileFollowed = async ({ readStore }: Stores, work: () => Promise<void>) =
   }
 };
 
-/** Runs a command, and gives what it wrote so far to whoever asks. */
+/** Runs a command, and provides its output so far. */
 const annalsWatch = (...args: string[]) => {
   const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const written = () => write.mock.calls.map(([text]) => String(text)).join('');
@@ -96,7 +96,7 @@ it(
   () =>
     beside(async (stores) => {
       await stores.advance({ backfills: [backfill] });
-      // Of a process that was killed: nobody renews it.
+      // The announcement of a process that was killed: nobody renews it.
       const left = { chainIds: [chainId], failing: [], followed: [chainId] };
       await stores.readStore.announce(CATCHERS_KIND, { id: 'one', renewals: 1, document: left });
       const status = JSON.parse(await annalsWatch('status', watchId, '--json').ended) as WatchStatus;

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
 import { listText, progressText, statusText } from './watch-texts.ts';
 
 const status: WatchStatus = {

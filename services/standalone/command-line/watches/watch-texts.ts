@@ -1,9 +1,9 @@
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import type { ReportedWatch } from '../../event-catcher/watch-reports.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import type { ReportedWatch } from '../../../event-catcher/watch-reports.ts';
 
 type Read = Pick<WatchStatus, 'startBlock' | 'currentBlockNumber' | 'headBlock'>;
 
-/** One line for each watch. */
+/** One line per watch. */
 export const listText = (watches: readonly ReportedWatch[]): string =>
   watches
     .map((watch) => {
@@ -12,7 +12,7 @@ export const listText = (watches: readonly ReportedWatch[]): string =>
     })
     .join('');
 
-/** All of a status, one member in each line. */
+/** The whole status, one member per line. */
 export const statusText = (status: WatchStatus): string => {
   const { id, chainId, contractAddress, eventName, finalizedBlock, verifiedBlock, lagBlocks, lagSeconds } = status;
   const lines: [string, string][] = [
@@ -40,7 +40,7 @@ export const statusText = (status: WatchStatus): string => {
 const gapLine = ({ fromBlock, toBlock, reason, since }: WatchStatus['gaps'][number]): string =>
   `${count(fromBlock)} to ${count(toBlock)}${since === null ? '' : ` since ${since}`}: ${reason}`;
 
-/** How far a watch is now, in one line that changes when it gets on. */
+/** The progress of a watch in one line, for updating in place. */
 export const progressText = (status: WatchStatus): string => {
   const { id, state, eventsTotal, eventsPerSecond, lastError } = status;
   const events = `${count(eventsTotal)} events, ${count(eventsPerSecond)} a second`;
@@ -61,7 +61,7 @@ const howFar = (read: Read): string => {
   return `${percent(read)} %, block ${count(currentBlockNumber)} of ${count(headBlock)}`;
 };
 
-/** Rounded down: all is read only at 100. */
+/** Rounded down, so that 100 means everything was read. */
 const percent = ({ startBlock, currentBlockNumber, headBlock }: Read): string => {
   const all = (headBlock ?? 0) - startBlock + 1;
   if (all <= 0) return '0.0';
@@ -82,7 +82,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** The greatest unit that is not zero, and the next one. */
+/** The greatest unit that is not zero, and the next smaller one. */
 const duration = (seconds: number): string => {
   const parts: string[] = [];
   let left = seconds;

@@ -1,10 +1,10 @@
 import { expect, it, jest } from '@jest/globals';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { folderWithStores } from '../../../../shared/testing/engines/folder-with-stores.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { watchCommand } from './watch.commands.ts';
-import { withEngines } from './with-engines.ts';
+import { withEngines } from '../with-engines.ts';
 
 const DATA_DIR = await folderWithStores(temporaryFolder());
 const { watchId } = eventExamples.ContractRegistered;

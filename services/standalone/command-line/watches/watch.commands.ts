@@ -1,25 +1,21 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { changeWatchAsOperator, replayWatchAsOperator } from '../../event-catcher/watch-administration.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
-import { WatchReports } from '../../event-catcher/watch-reports.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+import { changeWatchAsOperator, replayWatchAsOperator } from '../../../event-catcher/watch-administration.ts';
+import { createLogger } from '../../../../shared/host/logger.ts';
+import { untilAborted } from '../../../../shared/primitives/waiting/until-aborted.ts';
+import { WatchReports } from '../../../event-catcher/watch-reports.ts';
 import { followStatus } from './follow-status.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 import { listText, statusText } from './watch-texts.ts';
-import { withEngines } from './with-engines.ts';
+import { command, print, type Json } from '../command.ts';
+import { withEngines } from '../with-engines.ts';
 
 const EXAMPLE_ID = 'wch_0123456789abcdefghjkmnpqrs';
 
 export const watchCommand = (): Command =>
-  new Command('watch')
-    .description('registered contract events, whichever apps hold them')
+  command('watch', 'registered contract events, whichever apps hold them')
     .addCommand(
-      new Command('list')
-        .description('every registered event, with its state and how far it was read')
+      command('list', 'every registered event, with its state and how far it was read', 'watch list --json')
         .option('--json', 'for machines')
-        .addHelpText('after', '\nExample:\n  annals watch list --json')
         .action(list),
     )
     .addCommand(
@@ -46,61 +42,54 @@ export const watchCommand = (): Command =>
     );
 
 const ofWatch = (name: string, description: string): Command =>
-  new Command(name)
-    .description(description)
+  command(name, description, `watch ${name} ${EXAMPLE_ID}`)
     .argument('<watch id>', 'as GET /api/v1/contracts shows it')
-    .option('--json', 'for machines')
-    .addHelpText('after', `\nExample:\n  annals watch ${name} ${EXAMPLE_ID}`);
+    .option('--json', 'for machines');
 
 const withReports = (work: (reports: WatchReports) => Promise<void>): Promise<void> =>
   withEngines({ names: ['eventStore', 'readStore'], keepsFiles: false }, (engines, settings) =>
-    work(new WatchReports({ ...engines, clock: systemClock, logger: createLogger(settings) })),
+    work(new WatchReports({ ...engines, logger: createLogger(settings) })),
   );
 
-const list = ({ json }: { json?: boolean }): Promise<void> =>
+const list = (options: Json): Promise<void> =>
   withReports(async (reports) => {
     const watches = await reports.list();
-    if (json) process.stdout.write(`${JSON.stringify(watches)}\n`);
-    else process.stdout.write(watches.length === 0 ? 'no event is registered\n' : listText(watches));
+    print(options, watches, listText(watches).trimEnd() || 'no event is registered');
   });
 
-const status = (watchId: string, { json = false, follow }: { json?: boolean; follow?: boolean }): Promise<void> =>
+const status = (watchId: string, { follow, ...options }: Json & { follow?: boolean }): Promise<void> =>
   withReports(async (reports) => {
     if (follow) {
       await untilInterrupted((signal) => {
         const read = () => untilAborted(reports.statusOf(watchId, signal), signal);
-        return followStatus({ read, output: process.stdout, json }, signal);
+        return followStatus({ read, output: process.stdout, json: options.json === true }, signal);
       });
       return;
     }
     const told = await reports.statusOf(watchId);
-    process.stdout.write(json ? `${JSON.stringify(told)}\n` : statusText(told));
+    print(options, told, statusText(told).trimEnd());
   });
 
 const change =
   (kind: 'pause' | 'resume') =>
-  (watchId: string, { json }: { json?: boolean }): Promise<void> =>
-    withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }) => {
-      const watch = await changeWatchAsOperator(watchId, kind, { eventStore, clock: systemClock, ids: systemIds });
+  (watchId: string, options: Json): Promise<void> =>
+    withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async (stores) => {
+      const watch = await changeWatchAsOperator(watchId, kind, stores);
       const { id, chainId, contractAddress, eventSignature, paused } = watch;
       const line = `${id} ${paused === null ? 'is read' : 'is paused'}: ${eventSignature} of ${contractAddress}`;
-      process.stdout.write(
-        json ? `${JSON.stringify({ id, chainId, contractAddress, eventSignature, paused })}\n` : `${line}\n`,
-      );
+      print(options, { id, chainId, contractAddress, eventSignature, paused }, line);
     });
 
-interface ReplayOptions {
-  json?: boolean;
+interface ReplayOptions extends Json {
   fromBlock?: number;
   toBlock?: number;
 }
 
-const replay = (watchId: string, { json, ...blocks }: ReplayOptions): Promise<void> =>
-  withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }) => {
-    const replay = await replayWatchAsOperator(watchId, blocks, { eventStore, clock: systemClock, ids: systemIds });
-    const { id, fromBlock, toBlock } = replay;
+const replay = (watchId: string, options: ReplayOptions): Promise<void> =>
+  withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async (stores) => {
+    const { id, fromBlock, toBlock } = await replayWatchAsOperator(watchId, options, stores);
     const line = `${id}: blocks ${String(fromBlock)} to ${String(toBlock)} are read again`;
-    process.stdout.write(`${json ? JSON.stringify({ id, fromBlock, toBlock }) : line}\n`);
+    print(options, { id, fromBlock, toBlock }, line);
   });
 
 const blockNumber = (text: string): number => {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { changing, ProviderGateway } from './provider-gateway.ts';
 
 const folder = temporaryFolder();
@@ -12,7 +12,7 @@ const TOKEN = '0x00000000000000000000000000000000000A11CE';
 const BLOOM_OF_NOTHING = `0x${'0'.repeat(512)}`;
 /** Enough to make a block final. */
 const FINAL_AFTER = 16;
-/** The same chain, as another one. */
+/** Chain id of the same chain, configured without a word about its blooms. */
 const UNSAID = 2485;
 const WARNING = 'a log is not in the bloom of its block: the blooms of this chain are used no more';
 
@@ -47,7 +47,7 @@ describe('logs that the blooms of their headers leave out', () => {
     await Promise.all(providers.map((provider) => provider.stop()));
   });
 
-  /** As Polygon's are of a block that has nothing but state syncs, which use no gas. */
+  /** As on Polygon for a block with nothing but state syncs, which use no gas. */
   const withoutBlooms = (chainId = 0): ProviderGateway['answer'] =>
     changing(({ method }, result) => {
       if (method === 'eth_chainId') return `0x${chainId.toString(16)}`;

@@ -1,11 +1,16 @@
-import type { DevelopmentFile } from '../../../schemas/development-file.ts';
-import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { registerTransfer } from './register-transfer.ts';
+import type { DevelopmentFile } from '../../../../schemas/development-file.ts';
+import type { EventPage } from '../../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
+import type { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import {
+  callUntilServed,
+  signIn,
+  type Answered,
+  type SignedIn,
+} from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { registerTransfer } from '../register-transfer.ts';
 
 export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 export const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
@@ -22,7 +27,7 @@ export const transferOf = (
   data: `0x${value.toString(16).padStart(64, '0')}`,
 });
 
-/** Who registers the transfers of contracts on one chain, and asks for them. */
+/** A client that registers the transfers of contracts on one chain, and queries them. */
 export class CatcherCaller {
   private constructor(
     private readonly development: DevelopmentFile,
@@ -44,14 +49,14 @@ export class CatcherCaller {
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answered> {
-    return call(this.development.eventUrl + path, { headers: { ...this.caller.bearer, ...headers } });
+    return callUntilServed(this.development.eventUrl + path, { headers: { ...this.caller.bearer, ...headers } });
   }
 
   post(path: string, body: unknown): Promise<Answered> {
-    return call(this.development.eventUrl + path, { method: 'POST', headers: this.caller.bearer, body });
+    return callUntilServed(this.development.eventUrl + path, { method: 'POST', headers: this.caller.bearer, body });
   }
 
-  /** @param query more parameters, each after its `&` */
+  /** @param query further parameters, each after its `&` */
   async page(contract: string, query = '&take=1000'): Promise<EventPage> {
     const { body } = await this.get(this.eventsPath(contract, query));
     return body as unknown as EventPage;
@@ -70,7 +75,7 @@ export class CatcherCaller {
     return body as unknown as WatchStatus;
   }
 
-  /** Waits until the status is so, and says what it is if it never is. */
+  /** Waits until the status satisfies `isSo`; the failure shows the last status. */
   eventually(contract: string, isSo: (status: WatchStatus) => boolean, otherwise: string): Promise<WatchStatus> {
     return eventually(
       async () => {
@@ -96,7 +101,7 @@ export class CatcherCaller {
     );
   }
 
-  /** The ids of the transfers that are on the chain. */
+  /** The ids of the transfers on the chain. */
   async idsOn(anvil: Anvil, address: string): Promise<string[]> {
     const logs = await anvil.call('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest', address });
     return (logs as { blockHash: string; transactionHash: string; logIndex: string }[]).map(

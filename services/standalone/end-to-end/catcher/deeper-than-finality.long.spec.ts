@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { ProviderGateway } from './provider-gateway.ts';
 
 const folder = temporaryFolder();
@@ -67,7 +67,7 @@ describe('a reorganisation that is deeper than the finalized block', () => {
     await before.call('anvil_loadState', await anvil.call('anvil_dumpState', true));
     const records = await caller.events(TOKEN);
     await anvil.rollBack(DEEPER);
-    // As many blocks: the finalized one has the number of the one before.
+    // The same number of blocks, so the finalized block has the number of the one before.
     await mine(anvil, 1_001, 1_000 + DEEPER);
     await caller.eventually(
       TOKEN,

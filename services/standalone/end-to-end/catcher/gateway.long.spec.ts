@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { streamAccessText, type GatewayNode } from '../../../schemas/http/gateway-routes.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ChainUnderTest } from './chain-under-test.ethers.ts';
-import { registerTransfer } from './register-transfer.ts';
-import { Subscriber } from './subscriber.socketio.ts';
+import { streamAccessText, type GatewayNode } from '../../../../schemas/http/event-catcher/gateway-routes.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { callUntilServed, signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ChainUnderTest } from '../chain-under-test.ethers.ts';
+import { registerTransfer } from '../register-transfer.ts';
+import { Subscriber } from '../subscriber.socketio.ts';
 
 const TRANSFERS = 5;
 const folder = temporaryFolder();
@@ -38,7 +38,7 @@ describe('the gateway of a cluster: two nodes of the stream, two event catchers'
   });
 
   const nodes = async (eventUrl = program.development.eventUrl): Promise<GatewayNode[]> =>
-    (await call(`${eventUrl}/api/v1/gateway/nodes?chainId=2484`)).body['nodes'] as unknown as GatewayNode[];
+    (await callUntilServed(`${eventUrl}/api/v1/gateway/nodes?chainId=2484`)).body['nodes'] as unknown as GatewayNode[];
   const nodeAt = async (rpcDomain: string): Promise<GatewayNode> => {
     const found = (await nodes()).find((node) => node.rpcDomain === rpcDomain);
     if (!found) throw new Error(`${rpcDomain} is not listed`);
@@ -49,7 +49,7 @@ describe('the gateway of a cluster: two nodes of the stream, two event catchers'
     return { node, timestamp, signature: signer.signMessageSync(streamAccessText({ node, timestamp })) };
   };
   const validate = (body: object, eventUrl = program.development.eventUrl) =>
-    call(`${eventUrl}/api/v1/gateway/validate`, { method: 'POST', body });
+    callUntilServed(`${eventUrl}/api/v1/gateway/validate`, { method: 'POST', body });
   const tokenFor = async (signer: Wallet, node: GatewayNode): Promise<string> => {
     const { status, body } = await validate(sign(signer, node), node.domain);
     expect([status, body['success']]).toEqual([201, true]);
@@ -75,7 +75,7 @@ describe('the gateway of a cluster: two nodes of the stream, two event catchers'
     const { eventUrl, streamUrl } = program.development;
     expect(await nodeAt(streamUrl)).toMatchObject({ domain: eventUrl, chainIds: [2484], connections: 0 });
     expect(await nodeAt(otherStream.url)).toMatchObject({ domain: otherCatcher.url, chainIds: [2484], connections: 0 });
-    expect((await call(`${eventUrl}/api/v1/gateway/nodes?chainId=7`)).body).toEqual({ nodes: [] });
+    expect((await callUntilServed(`${eventUrl}/api/v1/gateway/nodes?chainId=7`)).body).toEqual({ nodes: [] });
   });
 
   it.each(['app', 'wallet'])(

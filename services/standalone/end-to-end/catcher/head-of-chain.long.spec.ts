@@ -1,27 +1,27 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
+import type { WatchedContracts } from '../../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { callUntilServed, signIn, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { changing, ProviderGateway } from './provider-gateway.ts';
-import { registerTransfer } from './register-transfer.ts';
+import { registerTransfer } from '../register-transfer.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 120_000;
-const TEST_MS = 600_000;
+const TEST_MS = 1_200_000;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
 const WATCHES = 1_000;
 const REGISTERED_AT_ONCE = 10;
 const BLOCKS = 32;
 const DEPTH_MAX = 32;
-/** So that no block is final that is reverted here. */
+/** So many that no block becomes final which is reverted here. */
 const CONFIRMATIONS = 40;
 
 interface RpcCall {
@@ -29,7 +29,7 @@ interface RpcCall {
   params: unknown[];
 }
 
-/** Final blocks are read once more besides, at a rate of their own: in ranges, with the headers of some numbers. */
+/** Excludes the verification, which reads final blocks at a rate of its own: in ranges, with headers by number. */
 const isOfHead = ({ method, params: [asked] }: RpcCall): boolean =>
   method === 'eth_getLogs' ? 'blockHash' in (asked as object) : !String(asked).startsWith('0x');
 
@@ -70,7 +70,8 @@ describe('the head of a chain, with a thousand watches', () => {
       }),
     );
   const get = async <Body>(path: string): Promise<Body> =>
-    (await call(ours.program.development.eventUrl + path, { headers: caller.bearer })).body as unknown as Body;
+    (await callUntilServed(ours.program.development.eventUrl + path, { headers: caller.bearer }))
+      .body as unknown as Body;
   const status = (contract: string) => get<WatchStatus>(`/api/v1/status/2484/${contract}/Transfer`);
   const headIsRead = (): Promise<unknown> =>
     eventually(
@@ -98,7 +99,7 @@ describe('the head of a chain, with a thousand watches', () => {
       'the records must be those of the chain',
     );
 
-  /** Returns how many calls are made while blocks come in which these contracts have logs, one after the other. */
+  /** Returns the number of calls while blocks arrive in which these contracts have logs, in turn. */
   const callsOf = async (emitting: readonly string[][]): Promise<{ calls: number; logs: number }> => {
     provider.asked.length = 0;
     for (let block = 0; block < BLOCKS; block += emitting.length) {
@@ -131,7 +132,7 @@ describe('the head of a chain, with a thousand watches', () => {
       const some = await callsOf([[first], [last], [first, last], []]);
       expect(some.logs).toBe((BLOCKS * 3) / 4);
       expect(some.calls).toBeLessThanOrEqual(2 * BLOCKS);
-      // Of 64 blocks that all have logs one costs a call more: the finalized block is asked for.
+      // Of 64 blocks with logs, one costs a further call: for the finalized block.
       const each = await callsOf([[first], [last]]);
       expect(each.logs).toBe(BLOCKS);
       expect(each.calls).toBeLessThanOrEqual(2 * BLOCKS + 1);

@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Not an address that counts as local: what is there is asked as a provider elsewhere is. */
+/** Not a local address: the catcher treats it as a remote provider. */
 const ELSEWHERE = '127.0.0.2';
-/** What is there is asked as often as a node of this machine. */
+/** A local address, which is polled as often as a node of this machine. */
 const HERE = '127.0.0.1';
 
-/** What a provider says besides the body of an answer. */
+/** Status and headers of a provider's answer. */
 export interface HttpAnswer {
   status: number;
   headers?: Record<string, string>;
@@ -17,11 +17,11 @@ export interface HttpAnswer {
 
 type Honest = () => Promise<string>;
 
-/** A provider before a node: it passes on what it is asked, unless it is told not to. */
+/** A provider in front of a node: forwards requests, unless it is told otherwise. */
 export class ProviderGateway {
   /** The bodies of the requests, in their order. */
   readonly asked: string[] = [];
-  /** What it answers instead of what the node says. */
+  /** Changes the answer; `honest` is the node's. */
   answer: (body: string, honest: Honest) => Promise<string | HttpAnswer> = (_body, honest) => honest();
 
   private constructor(
@@ -62,11 +62,11 @@ export class ProviderGateway {
   }
 }
 
-/** The answer of a provider that has nothing in the place of what these methods return: empty lists, and `null`. */
+/** The answers of a provider that hides the results of these methods: empty lists, and `null`. */
 export const hiding = (...methods: readonly string[]): ProviderGateway['answer'] =>
   changing(({ method }, result) => (methods.includes(method) ? nothingInsteadOf(result) : result));
 
-/** The answer of a provider that says something else than its node does. */
+/** The answers of a provider that changes those of its node. */
 export const changing =
   (change: (asked: RpcRequest, result: unknown) => unknown): ProviderGateway['answer'] =>
   async (body, honest) => {

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { callUntilServed, signIn, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { hiding, ProviderGateway } from './provider-gateway.ts';
-import { registerTransfer } from './register-transfer.ts';
+import { registerTransfer } from '../register-transfer.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 60_000;
-/** A look that was not announced would come after as long as blocks are apart. */
+/** Without an announcement, the next poll would come after the time between two blocks. */
 const ANNOUNCED_WITHIN_MS = 6_000;
 const BLOCKS_APART_SECONDS = 60;
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
@@ -53,7 +53,7 @@ describe('providers elsewhere', () => {
     await anvil.mine([{ address: TOKEN, topics: [TRANSFER, SOMEBODY, SOMEBODY], data }]);
   };
   const get = async (path: string): Promise<JsonObject> =>
-    (await call(ours.program.development.eventUrl + path, { headers: caller.bearer })).body;
+    (await callUntilServed(ours.program.development.eventUrl + path, { headers: caller.bearer })).body;
   const events = async (): Promise<unknown[]> =>
     (await get(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}&eventSignature=Transfer`))['items'] as unknown[];
   const status = () => get(`/api/v1/status/2484/${TOKEN}/Transfer`);

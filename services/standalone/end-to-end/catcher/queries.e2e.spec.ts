@@ -1,17 +1,20 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 
 const folder = temporaryFolder();
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
 const ALICE = `0x${'a1'.repeat(20)}`;
 const BOB = `0x${'b0'.repeat(20)}`;
-/** Blocks 1 to 10 have two transfers each, to Alice and to Bob, and are final; so do blocks 19 to 22, which are not. */
+/**
+ * Blocks 1 to 10 have two transfers each, to Alice and to Bob, and are final. Blocks 19 to 22 have the same, and are
+ * not.
+ */
 const FINAL = { blocks: 10, transfers: 20 };
 const EMPTY = 8;
 const NEW_BLOCKS = 4;

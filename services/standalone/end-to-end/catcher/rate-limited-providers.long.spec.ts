@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { ProviderGateway, requestsIn, type HttpAnswer } from './provider-gateway.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 60_000;
 const CONTRACTS = 24;
 const BLOCKS = 1_200;
-/** Of those that have logs. */
+/** Distance between blocks with logs. */
 const BLOCKS_APART = 100;
 const RANGES_A_SECOND = 10;
 
@@ -28,7 +28,7 @@ describe('a provider that answers so many requests for logs a second', () => {
   let provider: ProviderGateway;
   let ours: ProgramOnChain<RunningProgram>;
   let caller: CatcherCaller;
-  /** The ranges of logs that were refused, and those that were answered. */
+  /** The refused ranges of logs, and the answered ones. */
   let refused: string[];
   let answered: string[];
 

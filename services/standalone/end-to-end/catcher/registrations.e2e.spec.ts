@@ -1,18 +1,23 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { id, zeroPadValue } from 'ethers';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { BEACON_SLOT, IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
+import type { RegisteredContract } from '../../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import { BEACON_SLOT, IMPLEMENTATION_SLOT } from '../../../../shared/chain/state/eip-1967.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import {
+  callUntilServed,
+  signIn,
+  type Answered,
+  type SignedIn,
+} from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { ProviderGateway } from './provider-gateway.ts';
-import { Subscriber } from './subscriber.socketio.ts';
+import { Subscriber } from '../subscriber.socketio.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 60_000;
@@ -53,9 +58,10 @@ describe('a registration on a chain', () => {
   const transfer = (address: string, value: number): Promise<void> =>
     anvil.mine([{ address, topics: [TRANSFER, SOMEBODY, SOMEBODY], data: zeroPadValue(`0x0${String(value)}`, 32) }]);
   const get = async <Body>(path: string): Promise<Body> =>
-    (await call(ours.program.development.eventUrl + path, { headers: caller.bearer })).body as unknown as Body;
+    (await callUntilServed(ours.program.development.eventUrl + path, { headers: caller.bearer }))
+      .body as unknown as Body;
   const register = (contractAddress: string, changes: object = {}, query = ''): Promise<Answered> =>
-    call(`${ours.program.development.eventUrl}/api/v1/contracts${query}`, {
+    callUntilServed(`${ours.program.development.eventUrl}/api/v1/contracts${query}`, {
       method: 'POST',
       headers: caller.bearer,
       body: {
@@ -90,7 +96,7 @@ describe('a registration on a chain', () => {
     const watch = await registered(contract, { startBlock: 'deploy' });
     expect(watch.startBlock).toBeGreaterThanOrEqual(deployed - 1);
     expect(watch.startBlock).toBeLessThanOrEqual(deployed);
-    // Earlier lives are looked for in some 50 blocks.
+    // The search for earlier lives of the contract checks some 50 blocks.
     expect(codeRequests()).toBeLessThanOrEqual(Math.ceil(Math.log2(await head())) + 2 + 50);
     const found = async () => (await recordsOf(watch, '')).length === 1;
     await eventually(found, HAPPENS_WITHIN_MS, 'its log must be found');
@@ -133,7 +139,7 @@ describe('a registration on a chain', () => {
 
   it('says which contract a proxy runs, also one with a beacon', async () => {
     const [implementation, beacon] = ['0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045', newContract()];
-    // Returns the address, whatever it is asked.
+    // A contract that always returns the address.
     await anvil.call('anvil_setCode', beacon, `0x73${implementation.slice(2)}60005260206000f3`);
     for (const [kind, slot, holds] of [
       ['eip1967', IMPLEMENTATION_SLOT, implementation],
@@ -177,7 +183,7 @@ describe('a registration on a chain', () => {
       eventSignature: 'Transfer(address indexed,uint256)',
       eventAbi: [short],
     });
-    // Both events have a log, so that the watch of a record tells which one was meant.
+    // Both events have a log, so that the watch of a record tells which event was meant.
     const shortTopic = id('Transfer(address,uint256)');
     await anvil.mine([
       { address: contract, topics: [TRANSFER, SOMEBODY, SOMEBODY], data: zeroPadValue('0x07', 32) },

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { changing, ProviderGateway } from './provider-gateway.ts';
 
 const folder = temporaryFolder();
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
-/** So that no block is final that is reverted here. */
+/** So many that no block becomes final which is reverted here. */
 const CONFIRMATIONS = 40;
 const DEPTHS = Array.from({ length: 32 }, (_, at) => at + 1);
 
-/** A chain whose newest blocks, so many, are reorganised while the program is down. */
+/** A chain of which this many of the newest blocks are reorganised while the program is down. */
 interface ReorganisedChain {
   depth: number;
   anvil: Anvil;
@@ -52,7 +52,7 @@ describe('reorganisations of each depth from 1 to 32 that came while the program
     await Promise.all(chains.flatMap(({ anvil, provider }) => [anvil.stop(), provider.stop()]));
   });
 
-  /** Mines so many blocks with a transfer each. */
+  /** Mines this many blocks with a transfer each. */
   const transfer = async (anvil: Anvil, blocks: number): Promise<void> => {
     for (let block = 1; block <= blocks; block += 1) await anvil.mine([transferOf(TOKEN, block)]);
   };

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { ProviderGateway, requestsIn } from './provider-gateway.ts';
 
 const folder = temporaryFolder();
-/** Providers are compared every 15 s, and one that failed is left alone for 30 s. */
+/** Providers are compared every 15 s, and one that failed is in quarantine for 30 s. */
 const HAPPENS_WITHIN_MS = 90_000;
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
 const OTHER_CHAIN = 4242;
@@ -56,14 +56,14 @@ describe('several providers of a chain', () => {
     await caller.eventuallyAsOn(anvil, TOKEN);
   };
   const honestly: ProviderGateway['answer'] = (_body, honest) => honest();
-  /** The first is asked by preference. */
+  /** Slower than the first provider, so that the first is preferred. */
   const slowly: ProviderGateway['answer'] = async (_body, honest) => {
     await pause(SLOW_MS);
     return honest();
   };
-  /** Final blocks are asked of two, whatever is known of them, and as ranges. */
+  /** Ignores reads of final blocks, which are ranges, and sent to two providers in any case. */
   const isAskedForLogs = ({ asked }: ProviderGateway): boolean => asked.some((body) => body.includes('"blockHash"'));
-  /** Mines blocks until the first is asked for the logs of one, or until it is not. */
+  /** Mines blocks until the first provider is asked for the logs of a block, or until it no longer is. */
   const untilFirstIsAsked = (forLogs: boolean): Promise<unknown> =>
     eventually(
       async () => {

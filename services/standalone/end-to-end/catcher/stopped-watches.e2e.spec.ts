@@ -1,21 +1,29 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { WatchStatus } from '../../../schemas/http/watched-contract.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
-import { registerTransfer } from './register-transfer.ts';
+import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
+import type { RegisteredContract } from '../../../../schemas/http/event-catcher/event-catcher-routes.ts';
+import type { WatchStatus } from '../../../../schemas/http/event-catcher/watched-contract.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import {
+  callUntilServed,
+  signIn,
+  type Answered,
+  type SignedIn,
+} from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
+import { registerTransfer } from '../register-transfer.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 60_000;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
-/** A backfill begins with fifty blocks, whatever they hold, and blocks that are not final are none: what meets a bound is longer. */
+/**
+ * A backfill starts with fifty blocks, whatever they contain, and covers only final blocks: histories that reach a
+ * bound are longer.
+ */
 const QUOTAS = { userWatches: 2, backfillBlocks: 150, backfillRecords: 20 };
 
 describe('a registered event that is stopped', () => {
@@ -36,7 +44,7 @@ describe('a registered event that is stopped', () => {
   afterAll(() => ours.stop());
 
   const newContract = (): string => `0x${(0xc0de00 + (contracts += 1)).toString(16).padStart(40, '0')}`;
-  /** Mines a block with a transfer of each contract. @returns what the transfers' values are */
+  /** Mines a block with a transfer of each contract. @returns the values of the transfers */
   const transfer = async (...tokens: readonly string[]): Promise<string[]> => {
     const logs = tokens.map((address) => {
       const data = `0x${(transfers += 1).toString(16).padStart(64, '0')}`;
@@ -46,7 +54,7 @@ describe('a registered event that is stopped', () => {
     return logs.map(({ data }) => String(Number(data)));
   };
   const request = (path: string, method = 'GET', { bearer } = caller): Promise<Answered> =>
-    call(ours.program.development.eventUrl + path, { method, headers: bearer });
+    callUntilServed(ours.program.development.eventUrl + path, { method, headers: bearer });
   const change = (watch: RegisteredContract, what: 'pause' | 'resume') =>
     request(`/api/v1/contracts/${watch.id}/${what}`, 'POST');
   const remove = (watch: RegisteredContract, by = caller) => request(`/api/v1/contracts/${watch.id}`, 'DELETE', by);
@@ -189,8 +197,10 @@ describe('a registered event that is stopped', () => {
     await isIn('paused', watch);
     expect(await status(watch)).toMatchObject({
       lastError: expect.stringContaining(`as many ${bound} as one registration may have`),
-      eventsTotal: first,
     });
+    // Another projection counts.
+    const isCounted = async () => (await status(watch)).eventsTotal === first;
+    await eventually(isCounted, HAPPENS_WITHIN_MS, 'what was read before must be counted');
     expect(await change(watch, 'resume')).toMatchObject({ status: 403, body: { code: 'quota_exceeded', rule } });
     await ours.annals('watch', 'resume', watch.id);
     await has(watch, values);

@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { callUntilServed, signIn, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { hiding, ProviderGateway } from './provider-gateway.ts';
-import { registerTransfer } from './register-transfer.ts';
+import { registerTransfer } from '../register-transfer.ts';
 
 const HAPPENS_WITHIN_MS = 60_000;
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
 const TRANSFERS = 12;
-/** So many blocks are not final on this chain. */
+/** Number of newest blocks of this chain that are not final. */
 const REORGANISABLE = 80;
 
 describe.each([1, 2])('logs that the first of %i providers withholds', (providers) => {
@@ -47,7 +47,7 @@ describe.each([1, 2])('logs that the first of %i providers withholds', (provider
   });
 
   const get = async (path: string): Promise<JsonObject> =>
-    (await call(ours.program.development.eventUrl + path, { headers: caller.bearer })).body;
+    (await callUntilServed(ours.program.development.eventUrl + path, { headers: caller.bearer })).body;
   const events = async () =>
     (await get(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}&take=100`))['items'] as JsonObject[];
   const status = () => get(`/api/v1/status/2484/${TOKEN}/Transfer`);
@@ -61,7 +61,7 @@ describe.each([1, 2])('logs that the first of %i providers withholds', (provider
       const isAsked = () => asked('eth_getBlockReceipts') > 0;
       await eventually(isAsked, HAPPENS_WITHIN_MS, 'a block must be asked for whose bloom promises a log');
       expect([await events(), await status()]).toMatchObject([[], { state: 'live', verifiedBlock: null }]);
-      // Its logs stay away.
+      // The node keeps withholding its logs.
       for (const gateway of gateways) gateway.answer = hiding('eth_getLogs');
     }
     const isFound = async () => (await events()).length === TRANSFERS;
@@ -80,7 +80,7 @@ describe.each([1, 2])('logs that the first of %i providers withholds', (provider
     await eventually(isVerified, HAPPENS_WITHIN_MS, 'it must be verified as far as there are transfers');
     const before = await events();
     const id = (await status())['id'] as string;
-    const replayed = await call(`${ours.program.development.eventUrl}/api/v1/contracts/${id}/replay`, {
+    const replayed = await callUntilServed(`${ours.program.development.eventUrl}/api/v1/contracts/${id}/replay`, {
       method: 'POST',
       headers: caller.bearer,
       body: { fromBlock: 2, toBlock: 5 },

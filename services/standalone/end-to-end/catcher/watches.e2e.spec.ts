@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { call } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { callUntilServed } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 import { changing, ProviderGateway } from './provider-gateway.ts';
 
 const folder = temporaryFolder();
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
 const WITHHELD = '0x00000000000000000000000000000000000b0b00';
 const WITHOUT_CODE = '0x00000000000000000000000000000000000c0de0';
-/** The first have transfers of one contract, as many after them have those of another. */
+/** The first blocks have transfers of one contract, the same number after them those of another. */
 const BLOCKS = 20;
 const FINAL_AFTER = 12;
 const BLOOM_OF_NOTHING = `0x${'0'.repeat(512)}`;
@@ -41,7 +41,7 @@ describe('registered events', () => {
     await provider.stop();
   });
 
-  /** Hides the logs of one contract, and that there are any. */
+  /** Hides the logs of one contract, also from the blooms. */
   const withholding = changing(({ method }, result) => {
     if (method === 'eth_getLogs')
       return (result as { address: string }[]).filter(({ address }) => address !== WITHHELD);
@@ -113,8 +113,8 @@ describe('registered events', () => {
     for (const one of [caller, other]) expect(await one.register(contractOf(2))).toMatchObject(refused);
     expect((await caller.register(TOKEN)).status).toBe(200);
     const url = `${ours.program.development.eventUrl}/api/v1/contracts/${held.body['id'] as string}`;
-    expect((await call(url, { method: 'DELETE', headers: caller.caller.bearer })).status).toBe(404);
-    expect((await call(url, { method: 'DELETE', headers: other.caller.bearer })).status).toBe(204);
+    expect((await callUntilServed(url, { method: 'DELETE', headers: caller.caller.bearer })).status).toBe(404);
+    expect((await callUntilServed(url, { method: 'DELETE', headers: other.caller.bearer })).status).toBe(204);
     expect((await caller.register(contractOf(2))).status).toBe(201);
     expect(await other.register(contractOf(3))).toMatchObject(refused);
   });

@@ -4,10 +4,10 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { serviceNames, type ServiceName } from '../../../shared/config/services.ts';
-import { ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { serviceNames, type ServiceName } from '../../../../shared/config/services.ts';
+import { ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
 const folder = temporaryFolder();
@@ -131,7 +131,7 @@ describe('the services', () => {
     const DATA_DIR = join(folder, 'all');
     const account = await start('account', { DATA_DIR });
     const settings = { DATA_DIR, ACCOUNT_URL: account.url, EVENT_URL: 'http://127.0.0.1:9' };
-    const others = serviceNames.filter((name) => name !== 'account' && name !== 'event-catcher');
+    const others = serviceNames.filter((name) => !['account', 'event-catcher', 'bundler'].includes(name));
     const all = [account, ...(await Promise.all(others.map((name) => start(name, settings))))];
     const ends = await Promise.all(all.map(({ process }) => process.stop()));
     for (const { code, tookMs } of ends) {

@@ -3,11 +3,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { DevelopmentFile } from '../../../schemas/development-file.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { startOpenIdProvider } from '../../account/testing/openid-provider/running-openid-provider.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import type { DevelopmentFile } from '../../../../schemas/development-file.ts';
+import { callUntilServed, signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { startOpenIdProvider } from '../../../account/testing/openid-provider/running-openid-provider.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
 const folder = temporaryFolder();
@@ -44,6 +44,7 @@ describe('npm start', () => {
     expect(demonstrated).toMatch(/ok {4}see it in a block .*the paymaster paid [1-9]\d* wei/);
     expect(demonstrated).toMatch(/ok {4}see it arrive live/);
     expect(demonstrated).toMatch(/ok {4}sign in at an OpenID provider .*usr_/);
+    expect(demonstrated).toMatch(/^export USER_ID=0x[0-9a-f]{40} TOKEN=\S+$/m);
     await provider.stop();
     const { code, tookMs } = await program.stop();
     expect(code).toBe(0);
@@ -52,7 +53,6 @@ describe('npm start', () => {
     program = await RunningProgram.start(dataFolder, {});
     expect(program.development.app).toEqual(development.app);
     expect(program.development.token).toEqual(development.token);
-    await demonstrate(dataFolder);
     await program.kill();
 
     program = await RunningProgram.start(dataFolder, {});
@@ -97,12 +97,14 @@ describe('npm start', () => {
     const app = JSON.parse(created.stdout) as DevelopmentFile['app'] & { origins: string[] };
     const development = { ...program.development, app: { ...app, origin: 'https://shop.example' } };
     const { userId, bearer } = await signIn(development);
-    expect(await call(`${development.accountUrl}/user/${userId}`, { headers: bearer })).toMatchObject({ status: 200 });
+    expect(await callUntilServed(`${development.accountUrl}/user/${userId}`, { headers: bearer })).toMatchObject({
+      status: 200,
+    });
     const listed = JSON.parse((await runBeside('annals.js', dataFolder, 'app', 'list', '--json')).stdout) as {
       id: string;
     }[];
     expect(listed.map(({ id }) => id)).toEqual([program.development.app.id, app.id]);
-    const { body } = await call(`${development.accountUrl}/universal-account`);
+    const { body } = await callUntilServed(`${development.accountUrl}/universal-account`);
     expect(body).toMatchObject({ chains: [{ chainId: 2484 }], dependencies: { messageBus: 'up' } });
   });
 

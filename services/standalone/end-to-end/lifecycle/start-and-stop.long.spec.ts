@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { rawConnection } from '../../../shared/testing/raw-http.ts';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { testSettings } from '../../../shared/testing/whole-program.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { rawConnection } from '../../../../shared/testing/http/raw-http.ts';
+import { RunningProcess } from '../../../../shared/testing/processes/running-process.ts';
+import { ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { testSettings } from '../../../../shared/testing/processes/whole-program.ts';
 
 const STOPS_WITHIN_MS = 5_000;
 const folder = temporaryFolder();

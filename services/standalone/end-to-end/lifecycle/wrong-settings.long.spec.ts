@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
-import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
-import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
-import { startOtherServers } from '../../../shared/testing/other-servers.ts';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { serviceNames } from '../../../shared/config/services.ts';
-import { startSaslRefusingBroker } from '../../../shared/testing/sasl-refusing-broker.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { testSettings } from '../../../shared/testing/whole-program.ts';
-import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
+import { SqliteReadStore } from '../../../../shared/read-store/embedded/read-store.sqlite.ts';
+import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
+import { EventStoreServer } from '../../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { startOtherServers } from '../../../../shared/testing/engines/other-servers.ts';
+import { RunningProcess } from '../../../../shared/testing/processes/running-process.ts';
+import { serviceNames } from '../../../../shared/config/services.ts';
+import { startSaslRefusingBroker } from '../../../../shared/testing/engines/sasl-refusing-broker.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { testSettings } from '../../../../shared/testing/processes/whole-program.ts';
+import { startStopwatch } from '../../../../shared/testing/stopwatch.ts';
 
 const REFUSES_WITHIN_MS = 15_000;
 const CHAINS = '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]';
@@ -86,12 +86,12 @@ const damaged = (...names: string[]): Environment => {
   return { DATA_DIR, CHAINS: '' };
 };
 
-/** Read models beside an event store that has not what they were made of. */
+/** Read models beside an event store that lacks their events. */
 const olderCopy = async (): Promise<Environment> => {
   const DATA_DIR = mkdtempSync(join(folder, 'older-'));
   const readStore = new SqliteReadStore(join(DATA_DIR, 'read.db'));
   const event = { id: randomUUID(), stream: 'user-0x1', revision: 0, position: 7 };
-  await readStore.apply('users-v3', [], 9, event);
+  await readStore.apply('users-v5', [], 9, event);
   await readStore.close();
   return { DATA_DIR };
 };
@@ -146,7 +146,7 @@ const cases: Case[] = [
   ['stream', 'a port that is taken', { STREAM_PORT: usedPort }, /is in use: .* set STREAM_PORT/],
   ['event-catcher', 'a port of metrics that is taken', { METRICS_PORT: usedPort }, /is in use: .* set METRICS_PORT/],
   ['npm start', 'a port twice', { ACCOUNT_PORT: '45999', STREAM_PORT: '45999' }, /PORT and STREAM_PORT are both 45999/],
-  ['npm start', 'a lock that is damaged', damaged('start.lock'), /start\.lock is /],
+  ['npm start', 'a lock that is damaged', damaged('start.lock'), /start\.lock cannot be used as a lock file/],
   ['npm start', 'an older copy of the event store', older, OLDER_COPY],
   ...(['account', 'event-catcher', 'stream', 'projector', 'relay'] as const).map((service): Case => [
     service,

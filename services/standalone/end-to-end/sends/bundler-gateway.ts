@@ -17,11 +17,11 @@ interface BundlerBehind {
 
 const CREDENTIALS = 'annals:a password';
 
-/** An ERC-7769 bundler whose clients have a password. It passes on what it is given, unless it is told not to. */
+/** An ERC-7769 bundler whose clients have a password. Forwards operations, unless it is told otherwise. */
 export class BundlerGateway {
-  /** The operations that it was given, in order. */
+  /** The operations that it received, in order. */
   readonly given: AskedOperation[] = [];
-  /** What it answers itself; `undefined`: what the bundler behind it says. */
+  /** Its own answer; `undefined`: that of the bundler behind it. */
   answer: (operation: AskedOperation) => object | undefined = () => undefined;
 
   private constructor(

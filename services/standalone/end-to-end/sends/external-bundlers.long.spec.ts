@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userOpHash } from '../../account/domain/operation-hash.ts';
-import { readOperation } from '../../account/json-rpc/operation-numbers.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { callUntilServed, signIn, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { userOpHash } from '../../../onchain/operations/domain/operation-hash.ts';
+import { readOperation } from '../../../onchain/json-rpc/methods/operation-numbers.ts';
 import { BundlerGateway, type AskedOperation } from './bundler-gateway.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 60_000;
@@ -54,12 +54,12 @@ describe('bundlers of others', () => {
   });
 
   const get = async (path: string): Promise<JsonObject> =>
-    (await call(ours.program.development.accountUrl + path, { headers: sender.bearer })).body;
-  /** Sends, and returns how to look at what becomes of it. */
+    (await callUntilServed(ours.program.development.accountUrl + path, { headers: sender.bearer })).body;
+  /** Sends an operation, and returns a function that reads its status. */
   const send = async (): Promise<() => Promise<JsonObject>> => {
     const body = { chainId, sponsor: true, transactionReq: { to: TARGET } };
     const url = `${ours.program.development.accountUrl}/onchain/send`;
-    const answer = await call(url, { method: 'POST', body, headers: sender.bearer });
+    const answer = await callUntilServed(url, { method: 'POST', body, headers: sender.bearer });
     expect(answer.status).toBe(201);
     return () => get(`/onchain/transactions/${answer.body['id'] as string}`);
   };

@@ -3,34 +3,33 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { JsonObject } from '../../../schemas/json.ts';
-import { topics } from '../../../schemas/topics.ts';
-import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually, within } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { ChainState } from '../../account/chain-administration.ts';
-import { createAccountData } from '../../account/domain/account-calls.ts';
-import { accountAddress } from '../../account/domain/smart-account.ts';
-import type { UserOperation } from '../../account/domain/user-operation.ts';
-import { answeredOperationOf } from '../../account/json-rpc/operation-numbers.ts';
-import { signOperation } from '../../account/testing/signed-operation.ts';
-import { PausableProxy } from '../fault-tests/pausable-proxy.ts';
-import { ProgramOnChain } from './program-on-chain.ts';
-import { readTopicInFile } from './read-topic.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { topics } from '../../../../schemas/topics.ts';
+import { addressOfKey, newPrivateKey } from '../../../../shared/keys/signatures/secp256k1-keys.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually, within } from '../../../../shared/testing/eventually.ts';
+import { call, signIn, type Answered, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import type { ChainState } from '../../../onchain/chain-administration.ts';
+import { createAccountData } from '../../../onchain/operations/domain/account-calls.ts';
+import { accountAddress } from '../../../onchain/smart-accounts/domain/smart-account.ts';
+import { answeredOperationOf, type UserOperation } from '../../../onchain/operations/domain/user-operation.ts';
+import { signOperation } from '../../../onchain/testing/signed-operation.ts';
+import { PausableProxy } from '../../fault-tests/pausable-proxy.ts';
+import { ProgramOnChain } from '../program-on-chain.ts';
+import { readTopicInFile } from '../read-topic.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 30_000;
-/** Of a policy that was set, or removed. */
+/** After a policy was set or removed. */
 const IN_EFFECT_WITHIN_MS = 2_000;
 const GWEI = 10n ** 9n;
 const ETHER = 10n ** 18n;
 const DEPOSIT_WEI = ETHER;
 const EXECUTOR_WEI = ETHER / 10n;
-/** All that a send offers: what the node suggests alone is as much. */
+/** The maximum fee of a send: the node's suggestion alone is as much. */
 const FEE_CAP = GWEI;
 const LOW_FEE = GWEI / 10n;
 const TARGET = '0x00000000000000000000000000000000000B0d1E';
@@ -43,9 +42,9 @@ describe('whoever operates a chain', () => {
   let node: PausableProxy;
   let sender: SignedIn;
   let prepared: ChainState;
-  /** Of those that were sent, what was answered. */
+  /** The answers to the sends. */
   const sent: JsonObject[] = [];
-  /** Of all operations that were accepted. */
+  /** The senders of all accepted operations. */
   const senders: string[] = [];
 
   beforeAll(async () => {
@@ -75,7 +74,7 @@ describe('whoever operates a chain', () => {
     const url = `${running.program.development.accountUrl}/onchain/transactions/${id as string}`;
     return call(url, { method: 'DELETE', headers: sender.bearer });
   };
-  /** The first operation of a new account that can pay. */
+  /** Makes the first operation of a new account that can pay. */
   const signedByOwner = async () => {
     const owner = newPrivateKey();
     const { accountFactory, entryPoint } = prepared;
@@ -117,7 +116,7 @@ describe('whoever operates a chain', () => {
     );
   const isLogged = (text: RegExp) =>
     eventually(() => text.test(running.program.output), HAPPENS_WITHIN_MS, `${text.source} must be logged`);
-  /** Mines the first of them. The base fee of those after it falls, or rises, by an eighth at most. */
+  /** Mines the first of these blocks. The base fee of later ones falls, or rises, by an eighth at most. */
   const nextBlocksCost = async (wei: bigint): Promise<void> => {
     await running.anvil.call('anvil_setNextBlockBaseFeePerGas', hex(wei));
     await running.mine(1);

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
-import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { ProviderGateway } from '../end-to-end/provider-gateway.ts';
-import { registerTransfer } from '../end-to-end/register-transfer.ts';
-import { chainChanges, recordsAfter } from './chain-changes.ts';
+import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
+import { SqliteEventStore } from '../../../../shared/event-store/embedded/event-store.sqlite.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { call, signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
+import { registerTransfer } from '../../end-to-end/register-transfer.ts';
+import { chainChanges, recordsAfter } from '../chain-changes.ts';
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
@@ -19,7 +19,7 @@ const BLOCK_EVERY_MS = 150;
 const BLOCKS_PER_REORGANISATION = 5;
 const CONFIRMATIONS = 12;
 const REORGANISED_MOST = 8;
-/** What the provider takes at once, and how long it takes for that: a backfill is no matter of an instant. */
+/** Maximum blocks per request of the provider, and the time of an answer, so that a backfill takes a while. */
 const PROVIDER = { blocks: 20, answersInMs: 50 };
 const CAUGHT_UP_WITHIN_MS = 300_000;
 const TAKE = 1_000;
@@ -40,7 +40,7 @@ interface Asked {
 export class CatcherUnderFault {
   private readonly mining = new AbortController();
   private readonly mined: Promise<void>;
-  /** Where each contract begins that is registered. */
+  /** Start block of each registered contract. */
   private readonly startBlocks = new Map<string, number>();
   private reading = 0;
 
@@ -73,7 +73,7 @@ export class CatcherUnderFault {
     return new CatcherUnderFault(data, anvil, provider, addresses, program);
   }
 
-  /** Whether the provider is answering a question for a range of blocks. */
+  /** Whether the provider is answering a request for a range of blocks. */
   get isReadingHistory(): boolean {
     return this.reading > 0;
   }
@@ -94,7 +94,7 @@ export class CatcherUnderFault {
     this.program = await this.program.restart();
   }
 
-  /** Mines no more, waits until all is caught, and compares it with the chain. @returns what differs */
+  /** Stops mining, waits until everything is caught, and compares it with the chain. @returns the differences */
   async differences(): Promise<string[]> {
     this.mining.abort();
     await this.mined;

@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, openEngines } from '../../../shared/host/engines.ts';
-import { eventually, within } from '../../../shared/testing/eventually.ts';
-import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
-import { registerTransfer } from '../end-to-end/register-transfer.ts';
-import { chainChanges, recordsAfter } from './chain-changes.ts';
+import { loadSettings } from '../../../../shared/config/load-settings.ts';
+import { closeEngines, openEngines } from '../../../../shared/host/engines/engines.ts';
+import { eventually, within } from '../../../../shared/testing/eventually.ts';
+import { signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { ChainUnderTest } from '../../end-to-end/chain-under-test.ethers.ts';
+import { registerTransfer } from '../../end-to-end/register-transfer.ts';
+import { chainChanges, recordsAfter } from '../chain-changes.ts';
 
 const CHAIN_IDS = [2484, 2485, 2486];
 const TRANSFERS_PER_BLOCK = 3;
 const BLOCK_EVERY_MS = 250;
 const BLOCKS_PER_REORGANISATION = 7;
-/** What is caught by another, and cannot have been caught before: it is mined within a second or two. */
+/** Blocks mined within a second or two, which only another catcher can have caught. */
 const LATER_BLOCKS = 4;
 const WAIT_MS = 120_000;
 
@@ -28,7 +28,7 @@ const openStores = (settings: Record<string, string>) =>
 export class ClusterUnderFault {
   private readonly mining = new AbortController();
   private readonly miners: Promise<void>[];
-  /** The longest time that another needed to catch up. */
+  /** The longest time that another catcher needed to catch up. */
   slowestMs = 0;
 
   private constructor(
@@ -40,7 +40,7 @@ export class ClusterUnderFault {
     this.miners = chains.map((chain) => this.mine(chain));
   }
 
-  /** @param settings of the engines; else they are embedded */
+  /** @param settings of the engines; default: embedded */
   static async start(folder: string, engines: Record<string, string>): Promise<ClusterUnderFault> {
     const chains = await Promise.all(
       CHAIN_IDS.map((chainId) => ChainUnderTest.start(join(folder, String(chainId)), chainId)),
@@ -53,13 +53,13 @@ export class ClusterUnderFault {
       const { status } = await registerTransfer({ ...processes.development, chainId }, user, token.address);
       if (status !== 201) throw new Error(`the registration answered ${String(status)}`);
     }
-    // Only what is caught is looked at.
+    // Only the catchers' work is compared.
     await processes.stop('relay', 'stream', 'projector');
     const catchers = [processes.service('event-catcher'), await processes.another('event-catcher')];
     return new ClusterUnderFault(chains, processes, await openStores(settings), catchers);
   }
 
-  /** Waits until each event catcher follows one chain at least, and all are followed. */
+  /** Waits until each event catcher follows at least one chain, and all chains are followed. */
   async waitUntilShared(): Promise<void> {
     await this.eventually(
       async () => {
@@ -71,15 +71,15 @@ export class ClusterUnderFault {
     );
   }
 
-  /** Waits until every chain is followed as far as its head is now. */
+  /** Waits until every chain is followed up to its current head. */
   async waitUntilCaughtUp(): Promise<void> {
     const heads = await Promise.all(this.chains.map((chain) => chain.head()));
     await this.eventually(() => this.haveReached(heads), WAIT_MS, 'all chains must be followed');
   }
 
   /**
-   * Kills one that follows a chain, at a random moment. Within that time the other must have caught every chain up to blocks
-   * that were mined since. Then another process takes its place.
+   * Kills a catcher that follows a chain, at a random moment. Within that time the other one must have caught every
+   * chain up to blocks mined since. Then another process takes its place.
    */
   async killOne(withinMs: number): Promise<void> {
     const killed = await this.oneThatFollows();
@@ -91,7 +91,9 @@ export class ClusterUnderFault {
     this.catchers = [...others, await this.processes.another('event-catcher')];
   }
 
-  /** Stops one that follows a chain as a debugger does, until the other has taken over, and some time longer. */
+  /**
+   * Stops a catcher that follows a chain, as a debugger does, until the other one has taken over, and some time longer.
+   */
   async stopOne(withinMs: number): Promise<void> {
     const { process } = await this.oneThatFollows();
     process.child.kill('SIGSTOP');
@@ -103,7 +105,7 @@ export class ClusterUnderFault {
     }
   }
 
-  /** Mines no more, and compares what is stored with the chains. @returns what differs */
+  /** Stops mining, and compares what is stored with the chains. @returns the differences */
   async differences(): Promise<string[]> {
     this.mining.abort();
     await Promise.all(this.miners);
@@ -152,7 +154,7 @@ export class ClusterUnderFault {
     return follower;
   }
 
-  /** Who follows each chain, by its lease. */
+  /** The catcher that follows each chain, by its lease. */
   private followers(): Promise<(ServiceProcess | undefined)[]> {
     const follower = async ({ chainId }: ChainUnderTest) => {
       const lease = await this.stores.readStore.lease(`chain ${String(chainId)}`);

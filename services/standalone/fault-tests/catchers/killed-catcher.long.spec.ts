@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherUnderFault } from './catcher-under-fault.ts';
 
 const KILLS = Number(process.env['FAULT_ROUNDS'] ?? 6);
 if (!Number.isInteger(KILLS) || KILLS < 1) throw new Error('FAULT_ROUNDS must be a number of kills');
-/** A backfill takes about as long, so that a kill comes before it has begun, during it, or after its end. */
+/** About the time of a backfill, so that a kill comes before it has started, during it, or after its end. */
 const KILLED_WITHIN_MS = 800;
 const READING_WITHIN_MS = 60_000;
 const TEST_MS = 300_000 + KILLS * 30_000;
@@ -26,7 +26,7 @@ describe('a chain with reorganisations, whose contracts are registered one after
     async () => {
       for (let kill = 0; kill < KILLS; kill += 1) {
         const registered = system.registerNext();
-        // Every other kill comes while history is read, however fast that is here.
+        // Every other kill comes while history is being read, however fast that is here.
         if (kill % 2 === 0) {
           await eventually(() => system.isReadingHistory, READING_WITHIN_MS, 'the history must be read');
           await registered;

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
-import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { BreakableServers } from '../../../../shared/testing/engines/breakable-servers.ts';
+import { EventStoreServer } from '../../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { whereServer } from '../../../../shared/testing/engines/servers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { ClusterUnderFault } from './cluster-under-fault.ts';
 
-/** How many of the event catchers are killed or stopped one by one, where nobody asks for more. */
+/** Default number of event catchers that are killed or stopped, one by one. */
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 4);
 if (!Number.isInteger(ROUNDS) || ROUNDS < 1) throw new Error('FAULT_ROUNDS must be a number of rounds');
 const CAUGHT_UP_WITHIN_MS = 10_000;

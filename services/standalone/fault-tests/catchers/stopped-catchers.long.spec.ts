@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { whereServer } from '../../../shared/testing/servers.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { PausableProxy } from './pausable-proxy.ts';
-import { WAIT_MS, SystemUnderFault } from './system-under-fault.ts';
+import type { ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { whereServer } from '../../../../shared/testing/engines/servers.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { PausableProxy } from '../pausable-proxy.ts';
+import { WAIT_MS, SystemUnderFault } from '../system-under-fault.ts';
 
 /** Enough for the backfill to be interrupted several times. */
 const BACKFILLED_BLOCKS = 150;

@@ -6,7 +6,10 @@ const sponsored = (user: number): Action => ({ user, sponsor: true });
 const unsponsored = (user: number): Action => ({ user, sponsor: false });
 
 const ONE: readonly Action[] = [sponsored(0), ...AROUND, ...AROUND, ...AROUND, ...AROUND, ...AROUND];
-/** Those of the first wait for its first, which deploys the account; the other pays with its account; keys are used again. */
+/**
+ * The first user's sends wait for its first one, which deploys the account; the second user pays with its account;
+ * nonce keys are used again.
+ */
 const SOME: readonly Action[] = [
   ...([sponsored(0), 'bundle', sponsored(0), unsponsored(1), 'project', 'bundle', 'block'] as const),
   ...AROUND,
@@ -15,12 +18,12 @@ const SOME: readonly Action[] = [
 
 const SIGNED: readonly Action[] = ['signed', ...AROUND, 'signed', ...AROUND, ...AROUND, ...AROUND, ...AROUND];
 
-/** Of some hundred runs, on a busy machine. */
+/** For some hundred runs, on a busy machine. */
 const PATIENCE_MS = 600_000;
-/** One send takes more: with fewer, a port would not be counted. */
+/** One send needs more awaits: with fewer, some port would not be counted. */
 const AWAITS_MIN = 100;
 
-/** Interrupts a plan at each of its awaits. @returns what is not as it has to be, by await */
+/** Interrupts a plan at each of its awaits. @returns the violations, by await */
 const interruptEverywhere = async (
   plan: readonly Action[],
   how: Interruption['how'],

@@ -1,40 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
-import { BundlerWasReplaced } from '../../account/domain/executor.ts';
+import { BundlerWasReplaced } from '../../../onchain/bundler/domain/executor.ts';
 import { NumberedAwaits } from './numbered-awaits.ts';
 import type { KeyedSend, SendingProcess, SignedSend } from './sending-process.ts';
 import { SurvivingState } from './surviving-state.ts';
 
-/** One thing after the other: somebody sends, a part of the process does what there is to do, or a block comes. */
+/** The steps of a plan: a user sends, a part of the process does its work, or a block comes. */
 export type Action = Send | 'bundle' | 'project' | 'relay' | 'block';
-/** `signed`: over `/rpc`, by somebody of whose account this service has no key. */
+/** `signed`: over `/rpc`, by a user whose account's key this service does not have. */
 type Send = { user: number; sponsor: boolean } | 'signed';
 
-/** What befalls the first process at one of its awaits. */
+/** An interruption of the first process at one of its awaits. */
 export interface Interruption {
   /** The number of the await. */
   at: number;
-  /** `killed`, or stopped for a while in which another process takes over, and then goes on. */
+  /** `killed`, or stopped for a while, during which another process takes over, and then resumed. */
   how: 'killed' | 'overtaken';
-  /** Whether a block comes before anybody looks again. */
+  /** Whether a block comes before the next step. */
   withBlock: boolean;
 }
 
 /** Longer than a process waits for another that carries out the same request, or holds a lease. */
 const TAKEN_OVER_AFTER_MS = 11_000;
 const ROUND: readonly Action[] = ['bundle', 'project', 'relay', 'block'];
-/** More than anything takes to become final. */
+/** More than anything needs to become final. */
 const ROUNDS_MAX = 40;
 
 class Killed extends Error {
   override readonly name = 'Killed';
 }
 
-/** A plan that is carried out by a process, and by another one where that is interrupted. */
+/** Carries out a plan with one process, and with another one after an interruption. */
 export class InterruptedSends {
   private process: SendingProcess;
   private readonly awaits: NumberedAwaits;
   private isKilled = false;
-  /** Resolves when the process that was stopped goes on. */
+  /** Resolves when the stopped process is resumed. */
   private stopped: Promise<unknown> | undefined;
   private successor: SendingProcess | undefined;
   private sending: KeyedSend | SignedSend | undefined;
@@ -53,7 +53,7 @@ export class InterruptedSends {
 
   /**
    * Carries out a plan to its end.
-   * @returns what the first process waited for, as far as it came, and what is not as it has to be, as sentences
+   * @returns the awaits of the first process, as far as it came, and the violations, as sentences
    */
   static async run(
     plan: readonly Action[],
@@ -78,7 +78,7 @@ export class InterruptedSends {
     }
   }
 
-  /** Has it done by a process, and by the next one where that is killed. */
+  /** Runs a part of the plan with the current process, and again with the next one if that is killed. */
   private async work(part: (process: SendingProcess) => Promise<void>): Promise<void> {
     const { process } = this;
     try {
@@ -87,14 +87,14 @@ export class InterruptedSends {
       if (error instanceof Killed) {
         this.pass();
         this.process = this.state.begin();
-        // It bundles as soon as it runs, whether read models have what is stored or clients ask again.
+        // The successor bundles as soon as it runs, whether or not read models are up to date or clients have retried.
         await this.process.bundle();
         await this.work(part);
         return;
       }
       if (!(error instanceof BundlerWasReplaced)) throw error;
       if (!this.successor) {
-        // The one that was overtaken has begun to bundle last.
+        // The overtaken process was the last to start bundling.
         this.process = this.state.begin();
         await this.work(part);
         return;
@@ -103,7 +103,7 @@ export class InterruptedSends {
     if (this.successor) await this.goOn(process, this.successor);
   }
 
-  /** Somebody who was overtaken looks once more before noticing it. */
+  /** The overtaken process does one more step before it notices. */
   private async goOn(overtaken: SendingProcess, successor: SendingProcess): Promise<void> {
     this.process = successor;
     this.successor = undefined;
@@ -114,7 +114,7 @@ export class InterruptedSends {
     }
   }
 
-  /** Asks for what is being sent, and compares the answer with the first. */
+  /** Repeats the current send, and compares the answer with the first one. */
   private async ask(process: SendingProcess, send = this.sending): Promise<void> {
     if (!send) return;
     const answer = await process.answer(send);

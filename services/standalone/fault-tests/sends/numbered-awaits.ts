@@ -1,12 +1,14 @@
-/** After these the process may end before it sees the answer, and what they did stays done. */
+/** Calls with effects: the process may end before it sees the answer, and the effect stays. */
 const EFFECTS: ReadonlySet<string | symbol> = new Set(['append', 'apply', 'publish', 'add', 'send']);
 
-/** Everything that one process waits for, counted from 1: each call of a port, and the answer of each that changes something. */
+/**
+ * Numbers all awaits of one process from 1: each call of a port, and the answer of each call that changes something.
+ */
 export class NumberedAwaits {
-  /** What was waited for, in order. */
+  /** The awaits so far, in order. */
   readonly names: string[] = [];
 
-  /** @param arrive is waited for; what it throws is thrown to whoever called the port */
+  /** @param arrive is awaited; an error that it throws is thrown to the caller of the port */
   constructor(private readonly arrive: (number: number) => Promise<void>) {}
 
   /** Returns a port with the same effects. */

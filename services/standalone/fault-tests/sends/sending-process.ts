@@ -1,44 +1,48 @@
 import type { Logger } from 'pino';
-import type { TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
-import type { RpcParams } from '../../../schemas/rpc/rpc-methods.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
-import type { ChainSettings } from '../../../shared/config/settings.ts';
-import { IdempotentRequests } from '../../../shared/edge/idempotent-requests.ts';
-import { RateLimits } from '../../../shared/edge/rate-limits.ts';
-import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
-import type { KeyVault } from '../../../shared/key-vault/key-vault.ts';
-import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
-import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { sha256, systemIds } from '../../../shared/primitives/ids.ts';
-import { reservationsModel } from '../../../shared/read-models/reservations.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { TransactionRequest } from '../../../../schemas/http/onchain/onchain-routes.ts';
+import type { RpcParams } from '../../../../schemas/rpc/rpc-methods.ts';
+import type { UserCaller } from '../../../../shared/auth/caller.ts';
+import type { ChainSettings } from '../../../../shared/config/chain-settings.ts';
+import { IdempotentRequests } from '../../../../shared/edge/requests/idempotent-requests.ts';
+import { RateLimits } from '../../../../shared/edge/limits/rate-limits.ts';
+import type { EventStore, Position } from '../../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import type { KeyVault } from '../../../../shared/key-vault/key-vault.ts';
+import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
+import type { MessageBus } from '../../../../shared/message-bus/message-bus.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { sha256, systemIds } from '../../../../shared/primitives/ids.ts';
+import { reservationsModel } from '../../../../shared/read-models/onchain/reservations.ts';
+import { transactionsModel } from '../../../../shared/read-models/onchain/transactions.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
 import {
-  checkpointOf,
-  followedBy,
+  applyEvent,
+  checkpointName,
+  eventTypesFor,
   recoverOperations,
-  takeOver,
-  type Begun,
-} from '../../account/bundle-operations/recover-operations.ts';
-import { ChainConditions } from '../../account/edge/chain-conditions.ts';
-import { CountedSimulations } from '../../account/edge/counted-simulations.ts';
-import { Entities } from '../../account/edge/entities.ts';
-import type { OperationsChain } from '../../account/edge/operations-chain.ts';
-import { ServedChain, ServedChains } from '../../account/edge/served-chains.ts';
-import { SmartAccounts } from '../../account/edge/smart-accounts.ts';
-import { ForeignOperations } from '../../account/json-rpc/foreign-operations.ts';
-import { SignedOperations } from '../../account/json-rpc/signed-operations.ts';
-import { beginBundling, sendingParts } from '../../account/onchain-sends.module.ts';
-import { SendTransaction, SendTransactionHandler } from '../../account/send-transaction/send-transaction.handler.ts';
-import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
-import { projectBatch } from '../../projector/run-projection/project-batch.ts';
-import { publishedTypes } from '../../relay/publish-events/address-event.ts';
-import { Checkpoint } from '../../relay/publish-events/checkpoint.ts';
-import { BatchPublisher } from '../../relay/publish-events/publish-batch.ts';
+  type StartedBundler,
+} from '../../../onchain/bundler/recover-operations.ts';
+import { ChainConditions } from '../../../onchain/served-chains/chain-conditions.ts';
+import { CountedSimulations } from '../../../onchain/served-chains/counted-simulations.ts';
+import { Entities } from '../../../onchain/reputation/entities.ts';
+import type { OperationsChain } from '../../../onchain/chain/operations-chain.ts';
+import { ServedChain, ServedChains } from '../../../onchain/served-chains/served-chains.ts';
+import { Apps } from '../../../../shared/auth/apps.ts';
+import { ForeignOperations } from '../../../onchain/json-rpc/methods/foreign-operations.ts';
+import { SignedOperations } from '../../../onchain/json-rpc/methods/signed-operations.ts';
+import { beginBundling } from '../../../onchain/bundler/begin-bundling.ts';
+import { onchainParts } from '../../../onchain/onchain-parts.ts';
+import {
+  SendTransaction,
+  SendTransactionHandler,
+} from '../../../onchain/sending/send-transaction/send-transaction.handler.ts';
+import { MessageMacs } from '../../../../shared/message-bus/genuine/message-macs.ts';
+import { projectBatch } from '../../../projector/testing/project-once.ts';
+import { publishedTypes } from '../../../relay/publish-events/address-event.ts';
+import { Checkpoint } from '../../../relay/publish-events/checkpoint.ts';
+import { BatchPublisher } from '../../../relay/publish-events/publish-batch.ts';
 
-/** All that a process reaches outside itself. */
+/** Everything outside of a process that it uses. */
 export interface Ports {
   eventStore: EventStore;
   readStore: ReadStore;
@@ -55,14 +59,14 @@ interface ProcessOptions {
   logger: Logger;
 }
 
-/** What somebody sends, with the Idempotency-Key. */
+/** A send with its Idempotency-Key. */
 export interface KeyedSend {
   key: string;
   caller: UserCaller;
   request: TransactionRequest;
 }
 
-/** An operation that somebody has signed, and sends over `/rpc`. */
+/** An operation signed by its owner, sent over `/rpc`. */
 export interface SignedSend {
   key: string;
   caller: UserCaller;
@@ -70,18 +74,21 @@ export interface SignedSend {
 }
 
 const EVENTS_MAX = 1_000;
-/** More than any situation takes. */
+/** More than any situation needs. */
 const STEPS_MAX = 50;
 const MODELS = [transactionsModel, reservationsModel];
 
-/** What the account service, the projector and the relay do for sends, each part when it is told to, and without timers. */
+/**
+ * The parts of the account service, the projector and the relay that handle sends. Each part works only when it is told
+ * to, without timers.
+ */
 export class SendingProcess {
   private readonly requests: IdempotentRequests;
   private readonly handler: SendTransactionHandler;
   private readonly signed: SignedOperations;
   private readonly served: ServedChain;
   private readonly bundling: Parameters<typeof beginBundling>[1];
-  private begun: (Begun & { after: Position }) | undefined;
+  private begun: (StartedBundler & { after: Position }) | undefined;
 
   constructor(private readonly options: ProcessOptions) {
     const { ports, chain, masterKey, clock, logger } = options;
@@ -89,8 +96,8 @@ export class SendingProcess {
     const personalData = personalDataOf({ keyVault, masterKey, clock, eventStore });
     const transactor = new Transactor(eventStore, clock, systemIds, personalData);
     const { keys } = personalData;
-    const smartAccounts = new SmartAccounts(keys, [chain]);
-    const parts = sendingParts({ foundation: { readStore, clock }, transactor, keys, smartAccounts });
+    const shared = { foundation: { readStore, clock }, transactor, keys, apps: new Apps(transactor), chains: [chain] };
+    const parts = onchainParts(shared);
     const { drafts, nonces, sponsors, submissions, deposits } = parts;
     this.served = new ServedChain(chain, ports.operations, transactor);
     const chains = new ServedChains(new Map([[chain.chainId, this.served]]));
@@ -104,7 +111,7 @@ export class SendingProcess {
     this.bundling = { foundation: { clock, logger, settings: { RPC_DEBUG: 'off' } }, transactor, keys, ...parts };
   }
 
-  /** Returns what is answered, the same again to what was answered before. */
+  /** Returns the answer to a send; a repeated send gets the same answer. */
   answer(send: KeyedSend | SignedSend): Promise<unknown> {
     return 'request' in send ? this.send(send) : this.take(send);
   }
@@ -134,7 +141,7 @@ export class SendingProcess {
     return answer?.body;
   }
 
-  /** Brings the read models up to what is stored. */
+  /** Brings the read models up to date. */
   async project(): Promise<void> {
     const { eventStore, readStore } = this.options.ports;
     for (const model of MODELS) {
@@ -144,7 +151,7 @@ export class SendingProcess {
     }
   }
 
-  /** Publishes what is stored. */
+  /** Publishes the stored events. */
   async relay(): Promise<void> {
     const { eventStore, readStore, messageBus } = this.options.ports;
     const checkpoint = new Checkpoint(readStore);
@@ -156,23 +163,23 @@ export class SendingProcess {
     await checkpoint.flush();
   }
 
-  /** Looks at the chain, and sends what can be sent. */
+  /** Reads the chain, and sends what can be sent. */
   async bundle(): Promise<void> {
     const { ports, chain } = this.options;
     const begun = (this.begun ??= await this.begin());
-    const { events } = await ports.eventStore.readAll(begun.after, { types: followedBy({}) }, EVENTS_MAX);
+    const { events } = await ports.eventStore.readAll(begun.after, { types: eventTypesFor({}) }, EVENTS_MAX);
     for (const event of events) {
-      await takeOver(begun, event);
+      await applyEvent(begun, event);
       begun.after = event.position;
     }
     for (let steps = 0, hasMoved = true; hasMoved; steps += 1) {
       if (steps === STEPS_MAX) throw new Error('a bundler goes on and on');
       hasMoved = await begun.bundler.step();
-      await ports.readStore.apply(checkpointOf(chain.chainId), [], begun.bundler.recordedUpTo);
+      await ports.readStore.apply(checkpointName(chain.chainId), [], begun.bundler.recordedUpTo);
     }
   }
 
-  private async begin(): Promise<Begun & { after: Position }> {
+  private async begin(): Promise<StartedBundler & { after: Position }> {
     const { ports, chain } = this.options;
     const begun = await beginBundling(this.served, this.bundling);
     if (!begun) throw new Error('the chain is not prepared');

@@ -1,28 +1,29 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, openEngines } from '../../../shared/host/engines.ts';
-import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
-import { loadMasterKey } from '../../../shared/keys/master-key.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { Anvil } from '../../../shared/testing/anvil.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
-import { JsonRpcOperationsChain } from '../../account/edge/operations-chain.json-rpc.ts';
-import { ProgramOnChain, type Mining, type StartProgram } from '../end-to-end/program-on-chain.ts';
-import { sendFaults } from '../../account/testing/send-faults.ts';
-import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { everyEvent } from './agreement.ts';
-import { retryUntilAnswered } from './retry-until-answered.ts';
+import { loadSettings } from '../../../../shared/config/load-settings.ts';
+import { closeEngines, openEngines } from '../../../../shared/host/engines/engines.ts';
+import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
+import { loadMasterKey } from '../../../../shared/keys/master-key.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { call, signIn, type Answered, type SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import type { WholeProgram } from '../../../../shared/testing/processes/whole-program.ts';
+import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
+import { JsonRpcOperationsChain } from '../../../onchain/chain/operations-chain.json-rpc.ts';
+import { ProgramOnChain, type Mining, type StartProgram } from '../../end-to-end/program-on-chain.ts';
+import { sendFaults } from '../../../onchain/testing/send-faults.ts';
+import type { StoredEvent } from '../../../../shared/event-store/event-store.ts';
+import { everyEvent } from '../agreement.ts';
+import { retryUntilAnswered } from '../retry-until-answered.ts';
 
 export const EXECUTORS = 3;
 const OVER_WITHIN_MS = 45_000;
 const DEPOSIT_WEI = 10n ** 18n;
 const TARGET = '0x00000000000000000000000000000000000b0d1e';
 
-/** A session, which goes on for longer than its first token: keys are remembered for a session. */
+/** A session that outlives its first token: idempotency keys belong to a session. */
 interface Sender {
   session: SignedIn;
   refreshing?: Promise<SignedIn> | undefined;
@@ -35,11 +36,11 @@ interface AnsweredSend {
   answer: Answered;
 }
 
-/** A chain of its own, and a program that is killed while somebody sends. */
+/** A chain of its own, and a program that is killed while users send. */
 export class SendsUnderFault {
   readonly answered: AnsweredSend[] = [];
   readonly userIds: string[] = [];
-  /** The keys that were ever sent. */
+  /** Number of keys sent so far. */
   private keys = 0;
 
   private constructor(
@@ -49,7 +50,7 @@ export class SendsUnderFault {
 
   static async start(folder: string, start: StartProgram<WholeProgram>): Promise<SendsUnderFault> {
     const anvil = await Anvil.start(join(folder, 'chain'));
-    // Whatever is logged would be found to have a key.
+    // At this level, any private key in the log would be found.
     const running = await ProgramOnChain.start({ folder, start, anvil, settings: { LOG_LEVEL: 'trace' } });
     const funds = ['--deposit', String(DEPOSIT_WEI), '--executors', String(EXECUTORS)];
     const { entryPoint, paymaster } = await running.prepare(funds);
@@ -73,7 +74,7 @@ export class SendsUnderFault {
     return this.running.mining(mining);
   }
 
-  /** @param url where clients of the program send; of several processes any */
+  /** @param url where clients of the program send; with several processes, any of them */
   async signIn(): Promise<Sender> {
     const session = await retryUntilAnswered(() => signIn(this.program.development));
     this.userIds.push(session.userId);
@@ -89,14 +90,14 @@ export class SendsUnderFault {
     return { ...refreshed, userId, bearer: { authorization: `Bearer ${refreshed.accessToken}` } };
   }
 
-  /** Sends until it is answered, with a key of its own, however often the program is killed meanwhile. */
+  /** Sends with a key of its own until it is answered, however often the program is killed meanwhile. */
   async send(sender: Sender, urls: readonly string[] = [this.program.development.accountUrl]): Promise<void> {
     const key = `key-${String((this.keys += 1))}`;
     const answer = await this.sendWith(key, sender, urls);
     this.answered.push({ key, sender, answer });
   }
 
-  /** Sends again what was answered. @returns what is answered otherwise now */
+  /** Repeats answered sends. @returns those whose answer differs now */
   async answeredOtherwise(sends: readonly AnsweredSend[]): Promise<string[]> {
     const again = await Promise.all(
       sends.map(({ key, sender }) => this.sendWith(key, sender, [this.program.development.accountUrl])),
@@ -107,13 +108,12 @@ export class SendsUnderFault {
     });
   }
 
-  /** Lets blocks come, and compares everything with the chain once nothing is under way. */
+  /** Mines blocks, and compares everything with the chain once nothing is pending. */
   async everythingIsOver(): Promise<void> {
     await this.mining('at once');
-    const chain = new JsonRpcOperationsChain({
-      ...{ chainId: Anvil.chainId, rpcUrls: [this.running.anvil.rpcUrl] },
-      ...{ entryPoint: this.contracts.entryPoint, accountFactory: this.contracts.entryPoint },
-    });
+    const client = new ChainClient(Anvil.chainId, [this.running.anvil.rpcUrl]);
+    const { entryPoint } = this.contracts;
+    const chain = new JsonRpcOperationsChain(client, { entryPoint, accountFactory: entryPoint });
     const engines = await openEngines(this.settings, pino({ level: 'silent' }), ['eventStore']);
     try {
       await eventually(
@@ -129,12 +129,15 @@ export class SendsUnderFault {
         'everything must be over, and as it has to be',
       );
     } finally {
-      chain.close();
+      client.close();
       await closeEngines(engines);
     }
   }
 
-  /** What is stored and was answered to nobody, or the other way round, or told of a block that left the chain. */
+  /**
+   * Returns operations that were stored but not answered, or answered but not stored, or reported in a block that left
+   * the chain.
+   */
   private unanswered(events: readonly StoredEvent[]): string[] {
     const ids = this.answered.map(({ answer }) => answer.body['id']);
     const stored = events
@@ -148,7 +151,7 @@ export class SendsUnderFault {
     ];
   }
 
-  /** Every private key that the program has: of its users, of executors and of the paymaster. */
+  /** Every private key of the program: of its users, of executors and of the paymaster. */
   async privateKeys(): Promise<Buffer[]> {
     const engines = await openEngines(this.settings, pino({ level: 'silent' }), ['eventStore', 'keyVault']);
     try {
@@ -187,7 +190,7 @@ export class SendsUnderFault {
       const headers = { ...session.bearer, 'idempotency-key': key };
       const answer = await call(`${url}/onchain/send`, { method: 'POST', body, headers });
       if (answer.body['code'] === 'token_expired' && session === sender.session) {
-        // Once for all of its sends: a refresh token that is used again ends the session.
+        // Once for all of its sends: a reused refresh token ends the session.
         sender.refreshing ??= this.refresh(session);
         sender.session = await sender.refreshing.finally(() => (sender.refreshing = undefined));
       }

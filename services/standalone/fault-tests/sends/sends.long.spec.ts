@@ -3,19 +3,19 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import type { Mining } from '../end-to-end/program-on-chain.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
+import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
+import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import type { Mining } from '../../end-to-end/program-on-chain.ts';
 import { SendsUnderFault } from './sends-under-fault.ts';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 3);
 if (!Number.isInteger(ROUNDS) || ROUNDS < 1) throw new Error('FAULT_ROUNDS must be a number of kills');
-/** As many sends as are under way when a process is killed. */
+/** Number of concurrent sends when a process is killed. */
 const SENDS = 8;
 const KILLED_WITHIN_MS = 400;
 const TEST_MS = 120_000 + ROUNDS * 30_000;
-/** `FAULT_BLOCKS=none` leaves out the rounds with others. */
+/** `FAULT_BLOCKS=none` restricts the rounds to one kind of mining. */
 const { FAULT_BLOCKS } = process.env;
 const blocks = (['at once', 'each second', 'none'] as const satisfies Mining[]).filter(
   (one) => FAULT_BLOCKS === undefined || FAULT_BLOCKS === one,
@@ -65,7 +65,7 @@ describe('each send that is answered is included once, however often', () => {
       said += program.output + JSON.stringify(sends.answered.map(({ answer }) => answer.body));
       const written = filesIn(sends.dataFolder).map((file) => readFileSync(file));
       const has = (found: string | Buffer) => [said, ...written].filter((one) => one.includes(found as never)).length;
-      // What is searched for would be found: answers, events and topics have the hashes of operations.
+      // Proves that the search works: answers, events and topics contain the hashes of operations.
       expect(has(sends.answered[0]?.answer.body['userOpHash'] as string)).toBeGreaterThan(2);
       const keys = await sends.privateKeys();
       expect(keys.length).toBeGreaterThan(ROUNDS);
@@ -103,6 +103,31 @@ describe('each send that is answered is included once, however often', () => {
           await other.process.kill();
           other = await processes.another('account');
         }
+      }
+      await Promise.all(sending);
+      expect(await sends.answeredOtherwise(sends.answered)).toEqual([]);
+      await sends.everythingIsOver();
+    },
+    TEST_MS,
+  );
+
+  it(
+    `the bundler that runs alone is killed: ${String(ROUNDS)} times, with blocks ${blocks.join(', ')}`,
+    async () => {
+      let processes: RunningProcesses | undefined;
+      const sends = (system = await SendsUnderFault.start(join(folder, 'alone'), async (dataFolder, settings) => {
+        processes = await RunningProcesses.start(dataFolder, { ...settings, BUNDLER: 'off' });
+        return processes;
+      }));
+      if (!processes) throw new Error('nothing was started');
+      const sending: Promise<void>[] = [];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await sends.mining(blocks[round % blocks.length] ?? 'none');
+        const sender = await sends.signIn();
+        for (let send = 0; send < SENDS; send += 1) sending.push(sends.send(sender));
+        await pause(randomInt(KILLED_WITHIN_MS));
+        await processes.kill('bundler');
+        await processes.restart('bundler');
       }
       await Promise.all(sending);
       expect(await sends.answeredOtherwise(sends.answered)).toEqual([]);

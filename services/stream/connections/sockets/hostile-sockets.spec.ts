@@ -1,9 +1,9 @@
 import { request, type IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { problem } from '../../../schemas/http/problem.ts';
-import { connectPacket, RawSocket } from '../testing/raw-socket.ts';
-import { StreamClient } from '../testing/stream-client.socketio.ts';
-import { streamUnderTest } from '../testing/stream-under-test.module.ts';
+import { problem } from '../../../../schemas/http/problem.ts';
+import { connectPacket, RawSocket } from '../../testing/raw-socket.ts';
+import { StreamClient } from '../../testing/stream-client.socketio.ts';
+import { streamUnderTest } from '../../testing/stream-under-test.module.ts';
 
 const limited = (limits: object) => streamUnderTest({ environment: { RATE_LIMITS: JSON.stringify(limits) } });
 const DAY = 86_400;

@@ -1,23 +1,27 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket as TcpSocket } from 'node:net';
 import type { Server, Socket } from 'socket.io';
-import { problemCatalogue } from '../../../schemas/http/problem.ts';
-import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
-import { problemHeaders, problemOf, refusalOf } from '../../../shared/edge/problem-document.ts';
-import { addressKey, refuseExceeded, type RateLimits } from '../../../shared/edge/rate-limits.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
-import type { Ids } from '../../../shared/primitives/ids.ts';
-import type { StreamLimits } from '../edge/stream-limits.ts';
-import { AtATime } from './at-a-time.ts';
+import { STREAM_NAMESPACE } from '../../../../schemas/socket/stream-messages.ts';
+import { problemHeaders, problemOf, refusalOf } from '../../../../shared/edge/answers/problem-document.ts';
+import { addressKey, refuseExceeded, type RateLimits } from '../../../../shared/edge/limits/rate-limits.ts';
+import { invalid, Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Ids } from '../../../../shared/primitives/ids.ts';
+import type { StreamLimits } from '../../edge/stream-limits.ts';
+import type { StreamMetrics } from '../../edge/stream-metrics.ts';
+import { AtATime } from '../at-a-time.ts';
+import { countRefusal } from '../count-refusal.ts';
+import { Paced } from '../paced.ts';
 import { PacketCount } from './packet-count.ts';
-import type { TrustedProxies } from './trusted-proxies.ts';
+import type { TrustedProxies } from '../trusted-proxies.ts';
 
 /** RFC 6455, section 7.4.1. */
 const POLICY_VIOLATION = 1008;
-/** How long the last messages may take to reach a client that is disconnected. */
+/** How long the last messages may take to reach a disconnected client. */
 const FLUSH_MS = 1_000;
-/** How much may wait for a client that sends WebSocket pings: each is answered. */
+/** Maximum unsent bytes of pongs, for a client that sends WebSocket pings without reading. */
 const PONG_BYTES_UNREAD_MAX = 2 * 1_024 * 1_024;
+/** Handshakes take some milliseconds together. Other clients wait for no more, whatever crowd connects. */
+const HANDSHAKES_PER_TICK = 16;
 const USE_WEBSOCKET = 'connect over WebSocket: give your client the option transports: ["websocket"]';
 
 /** A socket of Engine.IO, below Socket.IO: it has no token yet, and its packets are not decoded. */
@@ -38,15 +42,17 @@ interface OpenSocketsOptions {
   streamLimits: StreamLimits;
   proxies: TrustedProxies;
   ids: Ids;
+  metrics: Pick<StreamMetrics, 'accepts'>;
 }
 
 /**
- * Bounds what Socket.IO does not: who may open a socket, how often a socket connects to a namespace, and how many
- * packets it sends, before any of them is decoded.
+ * Limits that Socket.IO lacks: who may open a socket, how often a socket connects to a namespace, and how many packets
+ * it sends, before any of them is decoded.
  */
 export class OpenSockets {
   /** The sockets of each address that have not been admitted. */
   private readonly waiting: AtATime<TcpSocket>;
+  private readonly handshakes = new Paced(HANDSHAKES_PER_TICK);
 
   constructor(private readonly options: OpenSocketsOptions) {
     this.waiting = new AtATime(
@@ -58,7 +64,9 @@ export class OpenSockets {
   watch(engine: Server['engine']): void {
     engine.use((handshake: Handshake, response: ServerResponse, next: () => void) => {
       this.admitHandshake(handshake).then(next, (error: unknown) => {
-        answerProblem(handshake, response, refusalOf(error), this.options.ids.token(20));
+        const refusal = refusalOf(error);
+        this.options.metrics.accepts.add({ result: refusal.code });
+        answerProblem(handshake, response, refusal, this.options.ids.token(20));
       });
     });
     engine.on('connection', (socket: EngineSocket) => {
@@ -66,23 +74,17 @@ export class OpenSockets {
     });
   }
 
-  /** The socket's token is good: from now on it counts as its user's. */
+  /** To be called when the socket's token is valid: from now on the socket counts as its user's. */
   admitted({ request }: EngineSocket): void {
     this.waiting.delete(this.addressOf(request), request.socket);
   }
 
-  /** Counts a refused connection against its address. @returns the reason to give, which is `rate_limited` for one too many */
-  async countRefusal({ request }: EngineSocket, refusal: Refusal): Promise<Refusal> {
-    if (problemCatalogue[refusal.code].status >= 500) return refusal;
-    try {
-      refuseExceeded(await this.options.limits.count('login', this.addressOf(request)));
-      return refusal;
-    } catch (error) {
-      return refusalOf(error);
-    }
+  /** Counts a refused connection against its address. @returns the reason to give */
+  countRefusal({ request }: EngineSocket, refusal: Refusal): Promise<Refusal> {
+    return countRefusal(this.options.limits, this.addressOf(request), refusal);
   }
 
-  /** Closes once the refusal, which Socket.IO sends in this tick of the event loop, has been sent. */
+  /** Closes the socket after the refusal, which Socket.IO sends in this tick. */
   closeRefused(socket: EngineSocket): void {
     setImmediate(() => {
       socket.close();
@@ -95,12 +97,14 @@ export class OpenSockets {
     const address = this.addressOf(handshake);
     refuseExceeded(await this.options.limits.count('address', address));
     if (handshake.headers.upgrade === undefined) throw invalid({ path: 'transport', message: USE_WEBSOCKET });
-    if (handshake._query.sid !== undefined) throw invalid({ path: 'sid', message: 'a socket is opened anew' });
+    if (handshake._query.sid !== undefined)
+      throw invalid({ path: 'sid', message: 'cannot be resumed: open a new socket' });
     const { socket } = handshake;
     this.waiting.add(address, socket);
     socket.once('close', () => {
       this.waiting.delete(address, socket);
     });
+    await this.handshakes.run(() => Promise.resolve());
   }
 
   private watchPackets(socket: EngineSocket): void {
@@ -138,7 +142,7 @@ export class OpenSockets {
 export const elsewhere = (): Refusal =>
   new Refusal('forbidden', `connect to the namespace ${STREAM_NAMESPACE}: append it to the address of the stream`);
 
-/** Closes at once with a reason that the client reads in the closing frame, and reads nothing more of what it sends. */
+/** Closes at once with a reason that the client reads in the closing frame, and stops reading. */
 export const cut = (socket: EngineSocket, reason: string): void => {
   const { websocket } = handshakeOf(socket);
   websocket.close(POLICY_VIOLATION, reason);
@@ -147,7 +151,7 @@ export const cut = (socket: EngineSocket, reason: string): void => {
   destroyLater(socket);
 };
 
-/** Closes at once, and drops what waits for the client: a closing handshake would wait until the client reads. */
+/** Closes at once, and drops unsent data: a closing handshake would wait until the client reads. */
 export const destroy = (socket: EngineSocket): void => {
   socket.request.socket.destroy();
 };
@@ -165,7 +169,7 @@ const isConnectPacket = (data: unknown): data is string => typeof data === 'stri
 const isForTheStream = (packet: string): boolean =>
   packet === `0${STREAM_NAMESPACE}` || packet.startsWith(`0${STREAM_NAMESPACE},`);
 
-/** Answers a handshake that is refused, also one for which there is no WebSocket yet. */
+/** Answers a refused handshake, with or without a WebSocket. */
 const answerProblem = (
   handshake: IncomingMessage,
   given: ServerResponse | object,
@@ -187,7 +191,7 @@ const answerProblem = (
     'x-request-id': requestId,
     'cache-control': 'no-store',
     connection: 'close',
-    // A page that its browser would not let read this would never learn what to do.
+    // Without this header, the browser would not let a page read the reason.
     'access-control-allow-origin': '*',
   });
   response.end(JSON.stringify(problem));

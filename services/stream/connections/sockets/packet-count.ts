@@ -1,4 +1,7 @@
-/** Counts the packets of one socket within windows of a fixed length. It tells at once, before a packet is decoded. */
+/**
+ * Counts the packets of one socket in windows of a fixed length. Synchronous, so that it decides before a packet is
+ * decoded.
+ */
 export class PacketCount {
   private count = 0;
   private windowEndsAtMs = 0;
@@ -8,7 +11,7 @@ export class PacketCount {
     private readonly seconds: number,
   ) {}
 
-  /** Counts a packet. @returns whether it is one too many */
+  /** Counts a packet. @returns whether it exceeds the limit */
   exceeds(nowMs: number): boolean {
     if (nowMs >= this.windowEndsAtMs) {
       this.count = 0;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { aRecord } from '../testing/fake-catcher.ts';
-import { streamUnderTest } from '../testing/stream-under-test.module.ts';
-import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { aRecord } from '../../testing/fake-catcher.ts';
+import { streamUnderTest } from '../../testing/stream-under-test.module.ts';
+import { startStopwatch } from '../../../../shared/testing/stopwatch.ts';
 
 const MIB = 1_024 * 1_024;
 /** More than the kernel keeps for a socket on the loopback. */

@@ -1,5 +1,5 @@
 import type { DefaultEventsMap, Namespace, Socket } from 'socket.io';
-import type { TokenCaller } from '../../../shared/auth/caller.ts';
+import type { TokenCaller } from '../../../../shared/auth/caller.ts';
 
 interface SocketData {
   /** Set before the socket is connected. */

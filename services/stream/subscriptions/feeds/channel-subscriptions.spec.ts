@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { channelKey, channelName } from '../domain/channel.ts';
-import { changeAt, channel, someSubscription } from '../testing/some-subscription.ts';
+import { channelKey, channelName } from '../../domain/channel.ts';
+import { changeAt, channel, someSubscription } from '../../testing/some-subscription.ts';
 import { ChannelSubscriptions } from './channel-subscriptions.ts';
 
 const key = channelKey(channel);

@@ -1,26 +1,30 @@
-import { channelKey, channelName, type Channel } from '../domain/channel.ts';
-import type { Delivery } from '../domain/delivery.ts';
-import type { Subscription } from '../domain/subscription.ts';
+import { channelKey, channelName, type Channel } from '../../domain/channel.ts';
+import type { Delivery } from '../../domain/delivery.ts';
+import type { Subscription } from '../../domain/subscription.ts';
 
 /** The subscriptions of a feed, by channel. */
 export class ChannelSubscriptions {
   private readonly byChannel = new Map<string, Set<Subscription>>();
   private readonly countByKey = new Map<string, number>();
 
-  add(subscription: Subscription): void {
+  /** @returns whether it is new */
+  add(subscription: Subscription): boolean {
     const name = channelName(subscription.channel);
     const subscriptions = this.byChannel.get(name) ?? new Set();
-    if (subscriptions.has(subscription)) return;
+    if (subscriptions.has(subscription)) return false;
     this.byChannel.set(name, subscriptions.add(subscription));
     this.count(subscription, 1);
+    return true;
   }
 
-  remove(subscription: Subscription): void {
+  /** @returns whether it was there */
+  remove(subscription: Subscription): boolean {
     const name = channelName(subscription.channel);
     const subscriptions = this.byChannel.get(name);
-    if (!subscriptions?.delete(subscription)) return;
+    if (!subscriptions?.delete(subscription)) return false;
     if (subscriptions.size === 0) this.byChannel.delete(name);
     this.count(subscription, -1);
+    return true;
   }
 
   has(channel: Channel): boolean {
@@ -32,8 +36,11 @@ export class ChannelSubscriptions {
     return this.countByKey.has(key);
   }
 
-  offer(delivery: Delivery): void {
-    for (const subscription of this.byChannel.get(delivery.channel) ?? []) subscription.offer(delivery);
+  /** @returns to how many subscriptions */
+  offer(delivery: Delivery): number {
+    const subscriptions = this.byChannel.get(delivery.channel);
+    for (const subscription of subscriptions ?? []) subscription.offer(delivery);
+    return subscriptions?.size ?? 0;
   }
 
   private count({ channel }: Subscription, change: 1 | -1): void {

@@ -1,14 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { eventually } from '../../../shared/testing/eventually.ts';
-import { aRecord } from '../testing/fake-catcher.ts';
-import { ChainSimulation, steps, type Step } from '../testing/chain-simulation.ts';
-import { withinTicks, type MemorySubscriber } from '../testing/feed-under-test.ts';
-import { streamUnderTest } from '../testing/stream-under-test.module.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { aRecord } from '../../testing/fake-catcher.ts';
+import { ChainSimulation, steps, type Step } from '../../testing/chain-simulation.ts';
+import { withinTicks, type MemorySubscriber } from '../../testing/feed-under-test.ts';
+import { streamUnderTest } from '../../testing/stream-under-test.module.ts';
+import { casesOf } from '../../../../shared/testing/cases.ts';
 
 const finality = 'finalized';
 const scenario = fc.record({ before: steps(25), during: steps(25), room: fc.integer({ min: 1, max: 12 }) });
-const cases = { numRuns: 300, endOnFailure: true };
+const cases = { numRuns: casesOf(300), endOnFailure: true };
 
 /** Offers newly finalized events after every step, as the loop would. */
 const runAndOffer = async (simulation: ChainSimulation, steps: readonly Step[]): Promise<void> => {

@@ -1,14 +1,15 @@
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
-import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import { Refusal } from '../../../../shared/errors/refusal.ts';
+import type { Position } from '../../../../shared/event-store/event-store.ts';
+import { inPieces } from '../../../../shared/primitives/in-pieces.ts';
+import { pollLoop } from '../../../../shared/loops/poll-loop.ts';
+import type { SupervisedLoop } from '../../../../shared/loops/supervised-loop.ts';
 import type { Logger } from 'pino';
-import { pause } from '../../../shared/primitives/pause.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { channelName, type Channel } from '../domain/channel.ts';
-import { resumePointAfter, type Cursors } from '../domain/cursor.ts';
-import { toDelivery, type Delivery, type Page } from '../domain/delivery.ts';
-import type { Feed } from '../domain/feed.ts';
-import type { Subscription } from '../domain/subscription.ts';
+import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
+import { channelName, type Channel } from '../../domain/channel.ts';
+import { resumePointAfter, type Cursors } from '../../../../shared/keys/stream-cursors.ts';
+import { toDelivery, type Delivery, type Page } from '../../domain/delivery.ts';
+import type { Feed, HistoryPoint } from '../../domain/feed.ts';
+import type { Subscription } from '../../domain/subscription.ts';
 import {
   checkpointOfChainEvents,
   finalizedBlockOf,
@@ -16,11 +17,16 @@ import {
   recordsFrom,
   type Observation,
   type PositionRange,
-} from '../edge/observations.ts';
+} from '../../edge/observations.ts';
 import { ChannelSubscriptions } from './channel-subscriptions.ts';
-import type { OnePerTick } from './one-per-tick.ts';
+import { SharedRanges, type ReadRange } from './shared-ranges.ts';
+import type { OnePerTick } from '../one-per-tick.ts';
 
 const POLL_INTERVAL_MS = 500;
+const DELIVERIES_PER_PAGE = 64;
+/** A range that readers share ends with the page that completes so many deliveries, or after so many pages. */
+const DELIVERIES_PER_RANGE = 4 * DELIVERIES_PER_PAGE;
+const PAGES_PER_RANGE = 8;
 
 interface FinalizedFeedOptions {
   readStore: ReadStore;
@@ -39,28 +45,23 @@ interface FollowedChannel {
   channel: Channel;
   /** Every event up to this position was final and has been offered, or is reverted. */
   reached: Position;
-  /** Nothing can be offered before this block is final: it is the block of the next observation. */
+  /** The block of the next observation. Nothing can be offered before this block is final. */
   pendingBlock: number;
 }
 
 /**
- * Gives each event once, when its block is final, from the read model alone. The events keep the order of observation,
- * so that a cursor is a position here too: a final event waits for the earlier ones that are not final.
+ * Provides each event once, when its block is final, from the read model alone. Events keep the order of observation,
+ * so that a cursor is a position here too: a final event waits for earlier ones that are not final.
  */
 export class FinalizedFeed implements Feed {
   readonly loop: SupervisedLoop;
   private readonly subscriptions = new ChannelSubscriptions();
+  private readonly ranges = new SharedRanges();
   /** The channels that have subscriptions, by name. */
   private readonly followed = new Map<string, FollowedChannel>();
 
   constructor(private readonly options: FinalizedFeedOptions) {
-    this.loop = new SupervisedLoop('finalized feed', options.logger, async (signal, reportRunning) => {
-      while (!signal.aborted) {
-        await this.offerNewlyFinalized();
-        reportRunning();
-        await pause(POLL_INTERVAL_MS, signal);
-      }
-    });
+    this.loop = pollLoop('finalized feed', options.logger, POLL_INTERVAL_MS, () => this.offerNewlyFinalized());
   }
 
   async now(channel: Channel): Promise<Position> {
@@ -96,14 +97,24 @@ export class FinalizedFeed implements Feed {
 
   async *replay(channel: Channel, after: Position, signal: AbortSignal): AsyncGenerator<Page> {
     for (let reached = after; !signal.aborted;) {
-      const until = this.reached(channel);
-      yield* this.finalizedPages({ channel, fromBlock: 0, after: reached, until });
-      reached = until;
+      const range = { channel, fromBlock: 0, after: reached, until: this.reached(channel) };
+      const read = () => this.readRange(range);
+      const found = reached < range.until ? await this.ranges.after(channel, reached, { signal, read }) : undefined;
+      for (const deliveries of inPieces(found?.deliveries ?? [], DELIVERIES_PER_PAGE)) {
+        yield { deliveries, end: resumePointAfter(deliveries.at(-1)?.position ?? reached) };
+      }
+      reached = Math.max(reached, found?.reached ?? 0);
+      yield { deliveries: [], end: resumePointAfter(reached) };
     }
   }
 
-  currentRecords(channel: Channel, fromBlock: number): AsyncIterable<Page> {
-    return this.finalizedPages({ channel, fromBlock, after: 0, until: this.reached(channel) });
+  async *currentRecords(channel: Channel, { fromBlock, begun, limit }: HistoryPoint): AsyncGenerator<Page, undefined> {
+    const asOf = Math.min(await this.now(channel), begun?.asOf ?? Infinity);
+    const range = { channel, fromBlock, after: begun?.position ?? 0, until: asOf, limit };
+    for await (const { deliveries, end } of this.finalizedPages(range)) {
+      const isLast = end.position === asOf;
+      yield { deliveries, end: isLast ? end : { ...end, historyFrom: fromBlock, asOf } };
+    }
   }
 
   /** The read model deletes nothing, so there never is a gap. */
@@ -125,7 +136,7 @@ export class FinalizedFeed implements Feed {
     return this.followed.get(channelName(channel))?.reached ?? 0;
   }
 
-  /** Yields the events of a range that the channel has passed: all of them are final, or reverted and left out. */
+  /** Yields the events of a range that the channel has passed: all are final, or reverted and left out. */
   private async *finalizedPages(range: PositionRange): AsyncGenerator<Page> {
     for await (const { found, reached } of observations(this.options.readStore, range)) {
       const current = found.filter(({ reverted }) => !reverted);
@@ -133,6 +144,20 @@ export class FinalizedFeed implements Feed {
       yield { deliveries, end: resumePointAfter(reached) };
     }
     yield { deliveries: [], end: resumePointAfter(range.until) };
+  }
+
+  /** Reads the first pages of a range that the channel has passed. */
+  private async readRange(range: PositionRange): Promise<ReadRange> {
+    const deliveries: Delivery[] = [];
+    let [reached, pages] = [range.after, 0];
+    for await (const { deliveries: found, end } of this.finalizedPages(range)) {
+      deliveries.push(...found);
+      reached = end.position;
+      pages += 1;
+      if (deliveries.length >= DELIVERIES_PER_RANGE || pages === PAGES_PER_RANGE) break;
+      await this.options.pieces.next();
+    }
+    return { deliveries, reached };
   }
 
   private delivery(channel: Channel, { record, observedPosition: position }: Observation): Delivery {
@@ -159,7 +184,7 @@ export class FinalizedFeed implements Feed {
     followed.reached = until;
   }
 
-  /** Returns `undefined` while the read model of chain events is behind the one of chains. */
+  /** Returns `undefined` while the read model of chain events is behind that of chains. */
   private async finalizedRange(chainId: number): Promise<FinalizedRange | undefined> {
     const { readStore } = this.options;
     const { block, position } = await finalizedBlockOf(readStore, chainId);

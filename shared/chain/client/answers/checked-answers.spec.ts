@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from '../../bloom.ts';
 import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
 
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;

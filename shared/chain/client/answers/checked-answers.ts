@@ -1,24 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ADDRESS, BLOOM, BYTES, HASH, hexOf, numberOf, timeOf } from './answered-forms.ts';
-import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
-import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from '../../bloom.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
 
 /** A provider's answer that cannot be true. Another provider may do better. */
 export class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer';
 }
 
-/** The logs are of other blocks than those that were asked for. */
+/** The logs belong to other blocks than requested. */
 export class OtherBlocks extends InvalidAnswer {}
 
-interface RawHeader {
-  number?: unknown;
-  hash?: unknown;
-  parentHash?: unknown;
-  timestamp?: unknown;
-  logsBloom?: unknown;
-  gasUsed?: unknown;
-}
+type RawHeader = Partial<Record<keyof BlockHeader | 'gasUsed', unknown>>;
 
 /** Returns `undefined` for `null`, the answer for an unknown block. @throws InvalidAnswer */
 export const checkHeader = (answer: unknown): BlockHeader | undefined => {
@@ -31,7 +24,8 @@ export const checkHeader = (answer: unknown): BlockHeader | undefined => {
     timestamp: required(timeOf(timestamp), 'the header has no valid timestamp'),
   };
   const bloom = hexOf(logsBloom, BLOOM);
-  // Some chains have no blooms, or leave every one empty. An empty bloom is trusted only for a block that used no gas.
+  // Some chains have no blooms, or leave all of them empty. An empty bloom is trusted only for a block that used no
+  // gas.
   const isUsable = bloom !== undefined && (bloom !== BLOOM_OF_NOTHING || isNothing(gasUsed));
   return { ...header, logsBloom: isUsable ? bloom : BLOOM_OF_EVERYTHING };
 };
@@ -45,24 +39,16 @@ const required = <Value>(value: Value | undefined, message: string): Value => {
   return value;
 };
 
-interface RawLog {
-  address?: unknown;
-  topics?: unknown;
-  data?: unknown;
-  blockNumber?: unknown;
-  blockHash?: unknown;
-  blockTimestamp?: unknown;
-  transactionHash?: unknown;
-  transactionIndex?: unknown;
-  logIndex?: unknown;
-  removed?: unknown;
-}
+type RawLog = Partial<Record<keyof ChainLog | 'transactionHash' | 'transactionIndex' | 'removed', unknown>>;
 
 const isRawLog = (value: unknown): value is RawLog => typeof value === 'object' && value !== null;
 
 const TOPICS_MAX = 4;
 
-/** Logs of one block or contract have the same text again and again: it is checked once, and is in memory once. */
+/**
+ * Checks a text once, and keeps it in memory once, as long as the same text repeats: logs of one block or contract
+ * share most of theirs.
+ */
 const repeatedHex = (pattern: RegExp, message: string): ((value: unknown) => string) => {
   let raw: unknown;
   let newest = '';
@@ -79,7 +65,7 @@ const readBlockHash = repeatedHex(HASH, 'a log has no valid block hash');
 const readTxHash = repeatedHex(HASH, 'a log has no valid transaction hash');
 const readTopic = (topic: unknown): string => required(hexOf(topic, HASH), 'a log has no valid topic');
 
-/** Not every provider gives the time of the block with its logs, and some give 0: its header has it. */
+/** Not every provider sends the block's time with its logs, and some send 0. The header has the time. */
 const optionalTime = (value: unknown): number | undefined => (numberOf(value) === 0 ? undefined : timeOf(value));
 
 const readLog = (raw: unknown): ChainLog => {
@@ -104,14 +90,15 @@ interface LogRequest extends LogFilter {
   /** The requested blocks, inclusive. */
   from: number;
   to: number;
-  /** The requested block, if it was only one. */
+  /** The requested block, if the request was for one by its hash. */
   blockHash?: string;
 }
 
 /**
- * Returns logs in chain order, after checking that each one was requested. Some providers repeat a log word for word: it is there once.
- * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed ones, two different ones with the same index, two
- * hashes of one block
+ * Returns logs in chain order, after checking that each was requested. Drops exact duplicates, which some providers
+ * send.
+ * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed logs, two different logs with the same
+ * index, or two hashes for one block
  */
 export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
   if (!Array.isArray(answer)) throw new InvalidAnswer('the logs are not a list');

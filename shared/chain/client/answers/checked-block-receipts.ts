@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { safeParse } from '../primitives/safe-parse.ts';
+import { safeParse } from '../../../primitives/text/safe-parse.ts';
 import { BLOOM, HASH, hexOf } from './answered-forms.ts';
-import { BLOOM_OF_NOTHING, bloomOf } from './bloom.ts';
-import type { BlockOfLogs, ReceiptLogs } from './chain-reader.ts';
+import { BLOOM_OF_NOTHING, bloomOf } from '../../bloom.ts';
+import type { BlockOfLogs, ReceiptLogs } from '../../chain-reader.ts';
 import { checkLogs, InvalidAnswer } from './checked-answers.ts';
 
 const hash = z.unknown().transform((value, context) => {
@@ -13,30 +13,30 @@ const hash = z.unknown().transform((value, context) => {
 const receipt = z.object({
   transactionHash: hash,
   blockHash: hash,
-  // Some chains have none, or leave every one empty.
+  // Some chains have no blooms, or leave all of them empty.
   logsBloom: z.unknown().transform((value) => hexOf(value, BLOOM) ?? BLOOM_OF_NOTHING),
-  // A node in Go may write an empty list as null.
+  // A node written in Go may send an empty list as null.
   logs: z
     .array(z.unknown())
     .nullable()
     .transform((logs) => logs ?? []),
 });
-/** Some nodes give whole transactions although only their hashes were asked for. */
+/** Some nodes send whole transactions although only hashes were requested. */
 const transaction = z.union([hash, z.object({ hash }).transform((whole) => whole.hash)]);
 const transactions = z.object({ hash, transactions: z.array(transaction) });
 
-/** The hashes of a block's transactions. @throws InvalidAnswer, also if the block is another one */
+/** Returns the hashes of a block's transactions. @throws InvalidAnswer, also if the answer is another block */
 export const checkTransactions = (answer: unknown, block: BlockOfLogs): string[] => {
   const parsed = safeParse(transactions, answer);
   if (!parsed.success) throw new InvalidAnswer(`the block is not valid: ${z.prettifyError(parsed.error)}`);
-  if (parsed.data.hash !== block.hash) throw new InvalidAnswer('the block is another one');
+  if (parsed.data.hash !== block.hash) throw new InvalidAnswer('the answer is another block');
   return parsed.data.transactions;
 };
 
 /**
- * Returns all logs of a block as `eth_getLogs` would, from its receipts.
- * @param hashes of its transactions; some chains have receipts besides, of what the chain itself did
- * @throws InvalidAnswer if a receipt is missing or of another block, or its logs are not those of its bloom
+ * Returns all logs of a block, as `eth_getLogs` would, from its receipts.
+ * @param hashes of its transactions; some chains have further receipts, for actions of the chain itself
+ * @throws InvalidAnswer if a receipt is missing or belongs to another block, or its logs do not match its bloom
  */
 export const checkReceipts = (answer: unknown, hashes: readonly string[], block: BlockOfLogs): ReceiptLogs => {
   const parsed = safeParse(z.array(receipt), answer);

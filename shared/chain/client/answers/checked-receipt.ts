@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { BundleReceipt } from '../../schemas/http/operation-receipt.ts';
-import { safeParse } from '../primitives/safe-parse.ts';
-import { checksumAddress } from './address.ts';
+import type { BundleReceipt } from '../../../../schemas/http/onchain/operation-receipt.ts';
+import { safeParse } from '../../../primitives/text/safe-parse.ts';
+import { checksumAddress } from '../../identifiers/address.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 
 const lowerCase = (pattern: RegExp) =>
@@ -9,7 +9,7 @@ const lowerCase = (pattern: RegExp) =>
     .string()
     .regex(pattern)
     .transform((text) => text.toLowerCase());
-/** Without leading zeros, which some nodes write. */
+/** Removes leading zeros, which some nodes write. */
 const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)

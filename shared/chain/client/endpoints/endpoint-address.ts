@@ -1,8 +1,8 @@
 import { unescape } from 'node:querystring';
-import { withoutHosts, withoutUrls } from '../primitives/without-hosts.ts';
+import { withoutHosts, withoutUrls } from '../../../primitives/text/without-hosts.ts';
 
 const TEXT_MAX = 300;
-/** Shorter parts of a URL are treated as versions and names of networks. */
+/** Shorter parts of a URL are taken for versions and names of networks. */
 const SECRET_LENGTH_MIN = 6;
 
 /** The address of an endpoint. All of it is secret: providers put keys into hosts, paths, queries and credentials. */
@@ -25,7 +25,7 @@ export class EndpointAddress {
     this.url = url.href;
   }
 
-  /** Returns a text from elsewhere as one short line, without URLs, hosts and the secrets of this address. */
+  /** Returns a foreign text as one short line, without URLs, hosts and the secrets of this address. */
   redact(text: string): string {
     let redacted = withoutUrls(text).replaceAll(/\s+/g, ' ');
     for (const secret of this.secrets) redacted = redacted.replaceAll(secret, '<secret>');
@@ -37,10 +37,10 @@ export class EndpointAddress {
 
 const isLong = ({ length }: string): boolean => length >= SECRET_LENGTH_MIN;
 
-/** Providers write what they were sent in capitals, or escaped with small letters. */
+/** Providers echo a secret in capitals, or escaped in lower case. */
 const inAnyCase = (text: string): RegExp => new RegExp(RegExp.escape(text), 'gi');
 
-/** @returns the longest first, since another one may be part of it */
+/** @returns the longest first, because a shorter text may be part of a longer one */
 const secretTexts = ({ username, password, pathname, search }: URL, credentials: string): string[] => {
   const parts = [username, password, credentials, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
   const decoded = parts.flatMap((part) => [part, unescape(part)]);

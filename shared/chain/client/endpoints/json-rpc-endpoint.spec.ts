@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../testing/chain/wire-forms.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
 import { JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 
 const asked = (...data: readonly string[]) => data.map((one) => ({ method: 'eth_call' as const, params: [one] }));

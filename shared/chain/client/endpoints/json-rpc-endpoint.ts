@@ -1,22 +1,20 @@
-import { LearnedLimit } from '../primitives/learned-limit.ts';
-import { pause } from '../primitives/pause.ts';
-import { AnswerLengths } from './answer-lengths.ts';
-import { limitAnswer, parseAnswer, type RpcCall } from './answer-limits.ts';
-import type { BlockHeader } from './chain-reader.ts';
+import { fetchFailure } from '../../../errors/fetch-failure.ts';
+import { LearnedLimit } from '../../../primitives/learned-limit.ts';
+import { pause } from '../../../primitives/waiting/pause.ts';
+import { AnswerLengths } from '../logs/answer-lengths.ts';
+import { limitAnswer, parseAnswer, type RpcCall } from '../answer-limits.ts';
+import type { BlockHeader } from '../../chain-reader.ts';
 import { EndpointAddress } from './endpoint-address.ts';
 import { RequestRate } from './request-rate.ts';
-import { refusalOf, textOfError, type Refusal, type RefusalCodes } from './rpc-refusals.ts';
-import type { BlockRange } from './suggested-range.ts';
+import { refusalOf, retryAfterMs, textOfError, type Refusal, type RefusalCodes } from '../refusals/rpc-refusals.ts';
+import type { BlockRange } from '../refusals/suggested-range.ts';
 
-/**
- * An endpoint refused, failed or sent an invalid answer. The message is one line, without secrets of the endpoint's
- * URL.
- */
+/** An endpoint refused, failed or sent an invalid answer. The message is one line, without secrets of the URL. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 
   constructor(
-    /** `failed`: it said nothing that can be read, as a gateway whose node is away; not a refusal. */
+    /** `failed`: no readable answer, as from a gateway whose node is down; not a refusal. */
     readonly why: Refusal | { kind: 'too-slow' } | { kind: 'failed' },
     message: string,
   ) {
@@ -30,49 +28,56 @@ interface Envelope {
   error?: unknown;
 }
 
-/** Its parameters as JSON: they may be long, and are written once. */
+/** A call with its JSON text. The parameters may be long, so they are serialised once. */
 interface WrittenCall extends RpcCall {
   text: string;
 }
 
-/** What an endpoint said to one call: its result, or why there is none. */
+interface Allowed {
+  /** Whether single calls may fail. */
+  errors: boolean;
+  /** The timeout of this request, instead of the endpoint's own. */
+  withinMs?: number | undefined;
+}
+
+/** An endpoint's answer to one call: its result, or why there is none. */
 export type CallOutcome = { result: unknown } | { error: RpcFault };
 
 /** The error of one call. */
 export interface RpcFault {
   code: number | undefined;
-  /** One line, with `data` where that is text, and without secrets of the endpoint's URL. */
+  /** One line, including `data` if that is text, without secrets of the endpoint's URL. */
   message: string;
-  /** As it came. */
+  /** As received. */
   data: unknown;
 }
 
 const BATCH_CALLS_MAX = 100;
-/** What geth takes, and Erigon. */
+/** The limit of geth and Erigon. */
 const FILTER_ITEMS_MAX = 1_000;
-/** In UTF-16 units. Nodes take 2 to 5 MB in one request; one call may be larger. */
+/** In UTF-16 units. Nodes accept 2 to 5 MB in one request; a single call may be larger. */
 const BATCH_LENGTH_MAX = 1_500_000;
-/** A request that would have to wait longer for its place is not made, nor one again that the endpoint wants later than that. */
+/** Maximum wait for a slot. A request that would wait longer is not sent, nor repeated if the endpoint wants it later. */
 export const WAIT_MAX_MS = 5_000;
-/** The part of a refusal that is read. Patterns take quadratic time on a text that is made for it. */
+/** Length of a refusal that is read: patterns take quadratic time on a text made for that. */
 const REFUSAL_MAX = 2_000;
 
 /** One JSON-RPC endpoint, over HTTP. */
 export class JsonRpcEndpoint {
   readonly address: EndpointAddress;
-  /** How many addresses, or topics, a request of logs may have. */
+  /** Maximum addresses, or topics, in a request for logs. */
   readonly filterItemsLimit = new LearnedLimit(FILTER_ITEMS_MAX);
-  /** How many blocks it takes in a request of logs, whatever is asked about them. */
+  /** Maximum blocks in a request for logs, whatever its filter. */
   readonly rangeLimit = new LearnedLimit(Number.MAX_SAFE_INTEGER);
-  /** Of logs of ranges, and of single blocks by their hashes. */
+  /** Answer lengths of requests for ranges, and for single blocks by hash. */
   readonly rangeLengths = new AnswerLengths();
   readonly blockLengths = new AnswerLengths();
-  /** Whether it takes the hash of a block when it is asked for logs; `undefined` until its answers have shown that. */
+  /** Whether the endpoint accepts a block hash in a request for logs; `undefined` until its answers have shown that. */
   takesBlockHash: boolean | undefined;
   readonly rate = new RequestRate();
-  /** The last block that it has called its newest. */
+  /** The last block that it reported as its newest. */
   head: Pick<BlockHeader, 'number' | 'timestamp'> | undefined;
-  /** How often in a row it has refused the finalized block in words that nobody knows. */
+  /** Number of consecutive refusals of the finalized block with an unrecognised text. */
   finalizedRefusals = 0;
   private readonly callsLimit = new LearnedLimit(BATCH_CALLS_MAX);
   private calls = 0;
@@ -80,24 +85,24 @@ export class JsonRpcEndpoint {
   constructor(
     url: string,
     private readonly withinMs: number,
-    /** Ends all calls in progress. */
+    /** Aborts all calls in progress. */
     private readonly closing: AbortSignal,
   ) {
     this.address = new EndpointAddress(url);
   }
 
   /**
-   * Returns the results in the order of the calls, in as few requests as possible. @throws NoAnswer if one call has
-   * none
+   * Returns the results in the order of the calls, in as few requests as possible.
+   * @throws NoAnswer if one call has none
    */
-  async call(calls: readonly RpcCall[]): Promise<unknown[]> {
-    const envelopes = await this.envelopes(calls);
+  async call(calls: readonly RpcCall[], withinMs?: number): Promise<unknown[]> {
+    const envelopes = await this.envelopes(calls, { errors: false, withinMs });
     return envelopes.map(({ result }) => result);
   }
 
   /**
-   * Returns what was said to each call, in their order: errors of single calls are no failure of the endpoint. @throws
-   * NoAnswer if there is neither result nor error for one of them
+   * Returns the outcome of each call, in their order: errors of single calls are not a failure of the endpoint.
+   * @throws NoAnswer if a call has neither result nor error
    */
   async tryCall(calls: readonly RpcCall[]): Promise<CallOutcome[]> {
     const envelopes = await this.envelopes(calls, { errors: true });
@@ -109,7 +114,7 @@ export class JsonRpcEndpoint {
     });
   }
 
-  /** Whether a small request is answered: then one that was not in time asked for too much. */
+  /** Whether a small request is answered: then a request that timed out asked for too much. */
   answersAtAll(): Promise<boolean> {
     return this.call([{ method: 'eth_chainId', params: [] }]).then(
       () => true,
@@ -117,10 +122,7 @@ export class JsonRpcEndpoint {
     );
   }
 
-  private async envelopes(
-    calls: readonly RpcCall[],
-    may: { errors: boolean } = { errors: false },
-  ): Promise<Envelope[]> {
+  private async envelopes(calls: readonly RpcCall[], may: Allowed): Promise<Envelope[]> {
     const answered: Envelope[] = [];
     const written = calls.map((call) => ({ ...call, text: JSON.stringify(call.params) }));
     while (answered.length < calls.length) {
@@ -136,7 +138,7 @@ export class JsonRpcEndpoint {
     return answered;
   }
 
-  /** Returns the first of these calls, as many as one request may hold. */
+  /** Returns the first of these calls, as many as fit into one request. */
   private batchOf(calls: readonly WrittenCall[]): readonly WrittenCall[] {
     let length = 0;
     const end = calls.findIndex(({ text }, at) => {
@@ -146,7 +148,7 @@ export class JsonRpcEndpoint {
     return end === -1 ? calls : calls.slice(0, end);
   }
 
-  private async request(calls: readonly WrittenCall[], may: { errors: boolean }): Promise<Envelope[]> {
+  private async request(calls: readonly WrittenCall[], may: Allowed): Promise<Envelope[]> {
     const requests = calls.map(({ method, text }) => ({ id: (this.calls += 1), method, text }));
     const bodies = requests.map(
       ({ id, method, text }) => `{"jsonrpc":"2.0","id":${String(id)},"method":"${method}","params":${text}}`,
@@ -155,7 +157,7 @@ export class JsonRpcEndpoint {
     const asked = calls.find(({ blocks }) => blocks)?.blocks;
     await this.waitForPlace();
     const madeAt = performance.now();
-    const answer = await this.post(body, limitAnswer(calls), asked).catch((error: unknown) => {
+    const answer = await this.post(body, { ...limitAnswer(calls), ...may }, asked).catch((error: unknown) => {
       this.slowDown(error, madeAt);
       throw error;
     });
@@ -194,8 +196,9 @@ export class JsonRpcEndpoint {
     this.rate.refused(madeAt, performance.now(), error.why.retryAfterMs);
   }
 
-  private async post(body: string, limit: AnswerLimit, asked: BlockRange | undefined): Promise<unknown> {
-    const late = AbortSignal.timeout(this.withinMs);
+  private async post(body: string, limit: AnswerLimit & Allowed, asked: BlockRange | undefined): Promise<unknown> {
+    const { withinMs = this.withinMs } = limit;
+    const late = AbortSignal.timeout(withinMs);
     try {
       const signal = AbortSignal.any([late, this.closing]);
       const headers = { 'content-type': 'application/json', ...this.address.headers };
@@ -207,8 +210,8 @@ export class JsonRpcEndpoint {
       );
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
-      if (late.aborted) throw new NoAnswer({ kind: 'too-slow' }, `no answer within ${String(this.withinMs)} ms`);
-      throw new NoAnswer({ kind: 'failed' }, this.address.redact(textOfCause(error)));
+      if (late.aborted) throw new NoAnswer({ kind: 'too-slow' }, `no answer within ${String(withinMs)} ms`);
+      throw new NoAnswer({ kind: 'failed' }, this.address.redact(fetchFailure(error)));
     }
   }
 
@@ -233,14 +236,14 @@ export class JsonRpcEndpoint {
 
 const CONTENT_TOO_LARGE = 413;
 const SERVER_ERROR = 500;
-/** Sent by the endpoint, by a gateway before it, and by Cloudflare. */
+/** Sent by the endpoint, by a gateway in front of it, and by Cloudflare. */
 const TIMEOUT_STATUS = new Set([408, 504, 524]);
 
 type AnswerLimit = ReturnType<typeof limitAnswer>;
 
 const isEnvelope = (value: unknown): value is Envelope => typeof value === 'object' && value !== null;
 
-/** Some servers write the id as text. */
+/** Some servers send the id as text. */
 const withNumber = (envelope: Envelope): Envelope =>
   typeof envelope.id === 'string' ? { ...envelope, id: Number(envelope.id) } : envelope;
 
@@ -264,7 +267,7 @@ const readWhole = async (
   return Buffer.concat(chunks, length);
 };
 
-/** What people are told of an error. */
+/** The text of an error, for people. */
 const messageOf = (error: unknown): string => {
   const { message, data } = Object(error) as { message?: unknown; data?: unknown };
   const texts = [error, message, data].filter((text) => typeof text === 'string');
@@ -276,25 +279,10 @@ const codesOf = (error: unknown): RefusalCodes => {
   return { code: typeof code === 'number' ? code : undefined };
 };
 
-/** The header is a number of seconds, or a date. */
-const retryAfterMs = (header: string | null): number | undefined => {
-  if (header === null) return undefined;
-  const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
-};
-
 /** Reads an answer whose status is not 200: an envelope, a bare error, or a page. */
 const errorOfFailure = (bytes: Buffer): unknown => {
   const answer = parseAnswer(bytes);
   const bodies = Array.isArray(answer) ? (answer as unknown[]) : [answer];
   const body = bodies.find((one) => isEnvelope(one) && one.error != null) ?? bodies[0];
   return isEnvelope(body) ? (body.error ?? body) : bytes.toString('utf8', 0, REFUSAL_MAX);
-};
-
-/** undici's message is "fetch failed"; its cause has the reason, and often the endpoint's host in its message. */
-const textOfCause = (error: unknown): string => {
-  const { cause = error } = Object(error) as { cause?: unknown };
-  const { syscall, code, message = cause } = Object(cause) as { syscall?: string; code?: unknown; message?: unknown };
-  if (typeof code !== 'string') return String(message);
-  return syscall === undefined ? code : `${syscall} ${code}`;
 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { RequestRate } from './request-rate.ts';
 
-/** Asks one request after the other of an endpoint that takes so many a second. Returns how many it refused. */
+/** Sends sequential requests to an endpoint with a limit per second. Returns how many it refused. */
 const ask = (rate: RequestRate, times: number, aSecond: number, startMs = 0): { refused: number; endMs: number } => {
   let nowMs = startMs;
   let refused = 0;

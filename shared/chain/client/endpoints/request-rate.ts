@@ -1,36 +1,39 @@
-/** How long after a refusal that names no time. Each further one in a row doubles it. */
+/** Pause after a refusal that names no time. Each further refusal in a row doubles it. */
 const PAUSE_MS = 1_000;
-/** However long an endpoint wants to be left alone: it is seen within this time that it takes requests again. */
+/** Maximum pause, whatever the endpoint asks for, so that its recovery is noticed within this time. */
 const PAUSE_MAX_MS = 5_000;
-/** Between requests after the first refusal. */
+/** Interval between requests after the first refusal. */
 const FIRST_INTERVAL_MS = 20;
 const INTERVAL_MAX_MS = 1_000;
-/** After this long without a refusal each answer halves the interval, so that the longest one is forgotten in two more seconds. */
+/**
+ * After this long without a refusal, each answer halves the interval, so that the longest interval is gone two seconds
+ * later.
+ */
 const CALM_MS = 4_000;
-/** Shorter intervals are none. */
+/** Below this, requests are not spaced at all. */
 const INTERVAL_MIN_MS = 4;
 
 /**
- * How fast an endpoint may be asked, learned from what it refused. A refusal tells something of the rate only if there was an answer
- * since the last one: an endpoint that refuses everything is asked after a pause, and at the same rate. Times are those of
- * `performance.now()`.
+ * Limits the request rate of an endpoint, learned from its refusals. A refusal says something about the rate only if
+ * there was an answer since the last refusal: an endpoint that refuses everything is asked after a pause, at the same
+ * rate. Times are those of `performance.now()`.
  */
 export class RequestRate {
   private intervalMs = 0;
-  /** The interval of the last calm time: a faster rate that is refused falls back to it. 0: none. */
+  /** The interval at the end of the last calm time, to which a faster rate falls back when it is refused. 0: none. */
   private calmIntervalMs = 0;
-  /** When the next request may be made. */
+  /** When the next request may be sent. */
   private nextAtMs = 0;
   private refusedAtMs = -Infinity;
   private slowedAtMs = -Infinity;
   private refusalsInARow = 0;
 
-  /** How long a request would have to wait that is made now. */
+  /** How long a request made now would have to wait. */
   waitMs(nowMs: number): number {
     return Math.max(0, this.nextAtMs - nowMs);
   }
 
-  /** Takes the next place of a request. Returns how long it has to wait for it. */
+  /** Reserves the slot of the next request. Returns how long the caller has to wait for it. */
   take(nowMs: number): number {
     const waitMs = this.waitMs(nowMs);
     this.nextAtMs = nowMs + waitMs + this.intervalMs;
@@ -45,7 +48,7 @@ export class RequestRate {
     this.nextAtMs = Math.min(this.nextAtMs, nowMs + this.intervalMs);
   }
 
-  /** @param madeAtMs when the request was made: those that were under way together count once */
+  /** @param madeAtMs when the request was made: refusals of concurrent requests count once */
   refused(madeAtMs: number, nowMs: number, namedMs?: number): void {
     this.refusedAtMs = nowMs;
     if (madeAtMs >= this.slowedAtMs) {
@@ -63,8 +66,8 @@ export class RequestRate {
   }
 
   /**
-   * The pause after a refusal: the time that the endpoint names, or 1 s, at most 5 s. Each refusal in a row doubles the least pause (none
-   * named: 1, 2, 4 s; named: 0, 1, 2, 4 s), because an endpoint may name 0 each time.
+   * The pause after a refusal: the time that the endpoint names, or 1 s, at most 5 s. Each refusal in a row doubles the
+   * least pause (none named: 1, 2, 4 s; named: 0, 1, 2, 4 s), because an endpoint may name 0 each time.
    */
   private pauseMs(namedMs: number | undefined): number {
     const doublings = Math.max(1, this.refusalsInARow) - (namedMs === undefined ? 1 : 2);

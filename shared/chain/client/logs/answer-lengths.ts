@@ -1,22 +1,23 @@
-/** No provider is known that cuts an answer to fewer logs than 25: shorter ones than this are whole. */
+/** Shorter answers are complete. The lowest known limit of a provider is 25 logs. */
 const CUT_LEAST = 10;
 
 /**
- * How many logs the answers of an endpoint have. Some providers return so many at most, without a word about the others. An
- * answer cannot be one of those that they cut if a longer one came; unless it has a round number of logs, since behind one
- * address there may be several nodes, each with a maximum of its own.
+ * The numbers of logs in the answers of an endpoint. Some providers silently truncate answers to a maximum. An answer
+ * cannot be truncated if a longer one was received, unless it has a round number of logs: behind one address there may
+ * be several nodes, each with a maximum of its own.
  */
 export class AnswerLengths {
   private longest = 0;
-  /** The most logs that it returns, once an answer was found to be cut. */
+  /** The maximum of the endpoint, once an answer was found to be truncated. */
   private most: number | undefined;
-  /** How many answers of a length that may be cut were whole, or taken for that. */
+  /** By length that may be truncated: how many answers were complete, or assumed to be. */
   private readonly whole = new Map<number, number>();
 
   /**
-   * Takes note of an answer. `perhaps` is to be found out: of answers of one length for the first one, the second, the fourth and so on,
-   * since where blocks have logs like clockwork, all answers have the same length.
-   * @param isAgain it is of blocks that are read for the last time: every answer that is as long as the longest is to be looked at
+   * Records an answer. The caller must check an answer that is `perhaps` truncated. Of answers of one length, that is
+   * the first, second, fourth and so on: where blocks have logs like clockwork, all answers have the same length.
+   * @param isAgain whether the blocks are read for the last time: then every answer as long as the longest must be
+   * checked
    */
   received(length: number, isAgain = false): 'whole' | 'perhaps' | 'cut' {
     const isLongest = length >= this.longest;
@@ -32,12 +33,15 @@ export class AnswerLengths {
     return 'whole';
   }
 
-  /** An answer that may have been cut was found to be whole. Until then, others of its length that were asked for meanwhile may be cut. */
+  /**
+   * Records that an answer of this length was checked and complete. Until then, concurrent answers of the same length
+   * are checked too.
+   */
   wasWhole(length: number): void {
     this.whole.set(length, (this.whole.get(length) ?? 0) + 1);
   }
 
-  /** An answer of this length was found to be cut. */
+  /** Records that an answer of this length was truncated. */
   cut(length: number): void {
     this.most = length;
   }

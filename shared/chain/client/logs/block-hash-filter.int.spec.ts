@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { hex, RpcError, toWireLog } from '../testing/wire-forms.ts';
-import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import type { BlockHeader } from './chain-reader.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { hex, RpcError, toWireLog } from '../../../testing/chain/wire-forms.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from '../../bloom.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import type { BlockHeader } from '../../chain-reader.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 const FILTER = { addresses: [ADDRESS], topics: [] };
@@ -20,14 +21,14 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     block = chain.mine([logOf(1), logOf(2)]);
     chain.mine([logOf(3)]);
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(2484, [node.url], { quarantineMs: 1 });
+    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url], { quarantineMs: 1 }));
   });
   afterEach(async () => {
     reader.close();
     await node.stop();
   });
 
-  /** What it does when it is given a hash. */
+  /** What the node does when it gets a block hash. */
   const given = (instead: () => unknown) => {
     node.lie = (method, truth, [filter]) =>
       method === 'eth_getLogs' && 'blockHash' in Object(filter) ? instead() : truth;

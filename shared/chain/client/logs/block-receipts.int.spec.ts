@@ -1,20 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Anvil } from '../testing/anvil.ts';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { BLOOM_OF_NOTHING } from './bloom.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, type BlockHeader } from './chain-reader.ts';
-import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
+import { Anvil } from '../../../testing/chain/anvil.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../testing/chain/wire-forms.ts';
+import { temporaryFolder } from '../../../testing/temporary-folder.ts';
+import { BLOOM_OF_NOTHING } from '../../bloom.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable, type BlockHeader } from '../../chain-reader.ts';
+import { checkReceipts, checkTransactions } from '../answers/checked-block-receipts.ts';
 
 const CHAIN_ID = 2484;
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 const TOPIC = `0x${'01'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
 const ANY = { addresses: [], topics: [] };
-const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 30_000, quarantineMs: 1_000 };
+const SLOW_AFTER_MS = 5_000;
 const aLog = (data: number, address = ADDRESS) => ({
   address,
   topics: [TOPIC],
@@ -33,7 +35,7 @@ describe('a block whose logs are too much for the provider', () => {
   let reader: JsonRpcChainReader;
   beforeEach(async () => {
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], LIMITS));
     lie({});
   });
   afterEach(async () => {
@@ -80,7 +82,9 @@ describe('a block whose logs are too much for the provider', () => {
     node.respond = (response, honest) => {
       if (!honest.includes('"result":[{"address"')) response.end(honest);
     };
-    expect(await reader.logsOfBlock(header, FILTER)).toEqual(passing);
+    const hasty = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], { ...LIMITS, withinMs: SLOW_AFTER_MS }));
+    expect(await hasty.logsOfBlock(header, FILTER)).toEqual(passing);
+    hasty.close();
   });
 
   const lies: Record<string, Parameters<typeof lie>[0]> = {
@@ -113,7 +117,9 @@ describe('a block whose logs are too much for the provider', () => {
       eth_getBlockReceipts: (receipts: Json[]) =>
         receipts.map((receipt) => ({ ...receipt, logs: [], logsBloom: BLOOM_OF_NOTHING })),
     },
-    'the block is another one': { eth_getBlockByHash: (block: Json) => ({ ...block, hash: `0x${'77'.repeat(32)}` }) },
+    'the answer is another block': {
+      eth_getBlockByHash: (block: Json) => ({ ...block, hash: `0x${'77'.repeat(32)}` }),
+    },
     'the block is not valid': { eth_getBlockByHash: () => ({ hash: header.hash }) },
   };
   it.each(Object.entries(lies))('is not believed when %s', async (message, changes) => {
@@ -140,7 +146,7 @@ describe('the receipts of a block of anvil', () => {
 
   it('have the logs that anvil answers for it', async () => {
     const anvil = await Anvil.start(folder);
-    const reader = new JsonRpcChainReader(Anvil.chainId, [anvil.rpcUrl]);
+    const reader = new JsonRpcChainReader(new ChainClient(Anvil.chainId, [anvil.rpcUrl]));
     await anvil.mine([aLog(1), aLog(2, `0x${'b2'.repeat(20)}`), { ...aLog(3), topics: [] }]);
     const block: BlockHeader = await reader.head();
     const transactions = checkTransactions(await anvil.call('eth_getBlockByHash', block.hash, false), block);

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { BLOOM_OF_EVERYTHING, bloomOf } from './bloom.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { BLOOM_OF_EVERYTHING, bloomOf } from '../../bloom.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 const OTHER = `0x${'b2'.repeat(20)}`;
@@ -17,9 +18,9 @@ describe('a bloom that allows logs of which none come', () => {
     chain.mine([]);
     const node = await JsonRpcNode.start(chain);
     node.lie = (method, truth, [asked]) => (method === 'eth_getLogs' && 'address' in Object(asked) ? [] : truth);
-    const reader = new JsonRpcChainReader(2484, [node.url]);
+    const reader = new JsonRpcChainReader(new ChainClient(2484, [node.url]));
     await reader.head();
-    // It takes the hash of a block that is not its newest one.
+    // The node proves that it accepts the hash of a block that is not its newest.
     expect(await reader.logsOfBlock(header, { addresses: [], topics: [] })).toHaveLength(1);
     const found = async (chosenFrom?: number) => {
       node.asked.length = 0;
@@ -46,7 +47,7 @@ describe('blooms that leave out logs', () => {
     const logsBloom = bloomOf([logOf(ADDRESS)]);
     node.lie = (method, truth) => (method.startsWith('eth_getBlockBy') ? { ...(truth as object), logsBloom } : truth);
     omissions = 0;
-    reader = new JsonRpcChainReader(2484, [node.url], { onFalseBloom: () => (omissions += 1) });
+    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url]), { onFalseBloom: () => (omissions += 1) });
   });
   afterEach(async () => {
     reader.close();
@@ -70,7 +71,7 @@ describe('blooms that leave out logs', () => {
   it('are used no more once logs that were found elsewhere are compared with one that leaves them out', async () => {
     const [first, second] = await headers();
     if (!first || !second) throw new Error('the headers are missing');
-    const { logs } = await reader.logsAgain(usual.number, omitting.number, FILTER);
+    const { logs } = await reader.crossCheckedLogs(usual.number, omitting.number, FILTER);
     const inBlock = ({ number }: { number: number }) => logs.filter(({ blockNumber }) => blockNumber === number);
     reader.compareWithBloom(first, inBlock(usual));
     expect([reader.usesBlooms, omissions]).toEqual([true, 0]);
@@ -81,7 +82,7 @@ describe('blooms that leave out logs', () => {
 
   it('are not used where the settings say so', async () => {
     reader.close();
-    reader = new JsonRpcChainReader(2484, [node.url], { bloom: false });
+    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url]), { bloom: false });
     expect((await headers()).map((header) => header?.logsBloom)).toEqual([BLOOM_OF_EVERYTHING, BLOOM_OF_EVERYTHING]);
     expect(await reader.logsOfBlock(usual, { addresses: [OTHER], topics: [] })).toEqual([]);
   });

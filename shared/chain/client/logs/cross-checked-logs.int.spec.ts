@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { RangeTooLarge } from './chain-reader.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../testing/chain/wire-forms.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { RangeTooLarge } from '../../chain-reader.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 const FILTER = { addresses: [ADDRESS], topics: [] };
@@ -17,8 +18,10 @@ describe('logs that are asked for again', () => {
   beforeEach(async () => {
     nodes = await Promise.all([1, 2, 3].map(() => JsonRpcNode.start(chain)));
     reader = new JsonRpcChainReader(
-      2484,
-      nodes.map(({ url }) => url),
+      new ChainClient(
+        2484,
+        nodes.map(({ url }) => url),
+      ),
     );
   });
   afterEach(async () => {
@@ -31,7 +34,7 @@ describe('logs that are asked for again', () => {
     if (!node) throw new Error('there is no such node');
     node.lie = (method, truth) => (method === 'eth_getLogs' ? about(truth as Record<string, unknown>[]) : truth);
   };
-  const again = () => reader.logsAgain(1, 3, FILTER);
+  const again = () => reader.crossCheckedLogs(1, 3, FILTER);
   const refuse = (message: string) => () => {
     throw new RpcError(message);
   };

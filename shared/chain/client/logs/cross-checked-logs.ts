@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ChainLog, LogsAgain } from './chain-reader.ts';
+import type { ChainLog, CrossCheckedLogs } from '../../chain-reader.ts';
 
-/** Puts the answers of several endpoints to one request for logs together, in chain order. */
-export const together = (answers: readonly (readonly ChainLog[])[]): LogsAgain => {
+/** Merges the answers of several endpoints to one request for logs, in chain order. */
+export const mergeAnswers = (answers: readonly (readonly ChainLog[])[]): CrossCheckedLogs => {
   const byPlace = new Map<string, ChainLog>();
   const hashes = new Map<number, string>();
   const disputed = new Set<number>();
@@ -21,6 +21,6 @@ export const together = (answers: readonly (readonly ChainLog[])[]): LogsAgain =
   return { logs, disputed: [...disputed], endpoints: answers.length };
 };
 
-/** Not every endpoint gives the time of the block with its logs. */
+/** Compares without the block's time, which not every endpoint sends with its logs. */
 const isSame = (left: ChainLog, right: ChainLog): boolean =>
   isDeepStrictEqual({ ...left, blockTimestamp: 0 }, { ...right, blockTimestamp: 0 });

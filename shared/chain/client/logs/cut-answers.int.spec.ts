@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../testing/chain/wire-forms.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable, RangeTooLarge } from '../../chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const CAP = 100;
@@ -21,14 +22,14 @@ describe('an endpoint that returns so many logs at most, without a word about th
   let chain: MemoryChain;
   let node: JsonRpcNode;
   let reader: JsonRpcChainReader;
-  /** How it cuts an answer. */
+  /** How the node truncates an answer. */
   let cut: (all: unknown[]) => unknown[];
-  /** What it does instead of answering other methods. */
+  /** Answers to other methods. */
   let instead: Partial<Record<string, () => unknown>>;
   beforeEach(async () => {
     chain = new MemoryChain(CHAIN_ID);
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], { quarantineMs: 1 });
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], { quarantineMs: 1 }));
     cut = (all) => all.slice(0, CAP);
     instead = {};
     node.lie = (method, truth) => {
@@ -71,7 +72,7 @@ describe('an endpoint that returns so many logs at most, without a word about th
     if (!header) throw new Error('there is a block');
     expect(await reader.logsOfBlock(header, FILTER)).toEqual(chain.logs);
     expect(await reader.logsOfRange(1, 1, FILTER)).toEqual(chain.logs);
-    expect((await reader.logsAgain(1, 1, FILTER)).logs).toEqual(chain.logs);
+    expect((await reader.crossCheckedLogs(1, 1, FILTER)).logs).toEqual(chain.logs);
   });
 
   it('is found out in each part of a filter that is asked for in parts', async () => {
@@ -122,7 +123,7 @@ describe('an honest endpoint', () => {
   it('is asked a few questions more, however often', async () => {
     const chain = new MemoryChain(CHAIN_ID);
     const node = await JsonRpcNode.start(chain);
-    const reader = new JsonRpcChainReader(CHAIN_ID, [node.url]);
+    const reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url]));
     const counts = Array.from({ length: 100 }, (_, block) => 12 + ((block * 37) % 60));
     for (const count of counts) chain.mine(logs(count));
     for (let block = 1; block <= 100; block += 1) await reader.logsOfRange(block, block, FILTER);
@@ -130,7 +131,7 @@ describe('an honest endpoint', () => {
     const more = node.asked.filter((method) => method === 'eth_getBlockReceipts').length;
     expect(more).toBeGreaterThan(0);
     expect(more).toBeLessThan(60);
-    // Like clockwork.
+    // Blocks with logs like clockwork.
     for (let block = 101; block <= 200; block += 1) chain.mine(logs(80));
     node.asked.length = 0;
     for (let block = 101; block <= 200; block += 1) await reader.logsOfRange(block, block, FILTER);

@@ -1,22 +1,24 @@
-import type { RpcCall } from './answer-limits.ts';
-import type { BlockHeader, LogFilter } from './chain-reader.ts';
-import { InvalidAnswer } from './checked-answers.ts';
-import { quantity } from './header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
-import type { BlockRange } from './suggested-range.ts';
+import { inPieces } from '../../../primitives/in-pieces.ts';
+import type { RpcCall } from '../answer-limits.ts';
+import type { BlockHeader, LogFilter } from '../../chain-reader.ts';
+import { InvalidAnswer } from '../answers/checked-answers.ts';
+import { quantity } from '../header-requests.ts';
+import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { BlockRange } from '../refusals/suggested-range.ts';
 
-/** A range, or one block by its hash, so that the answer is of no other fork. */
+/** A range, or one block by its hash, so that the answer cannot belong to another fork. */
 type Blocks = BlockRange | Pick<BlockHeader, 'hash' | 'number'>;
 
-/** The logs that an endpoint gave in one answer, as they came, and what it was asked for. */
+/** The logs of one answer, as received, and the filter of its request. */
 export interface AnsweredFilter {
   filter: LogFilter;
   logs: unknown[];
 }
 
 /**
- * Asks for logs, and in the same request for `also`, or before it, if the endpoint takes no batches: in several calls where the
- * filter has more addresses or topics than the endpoint takes. Returns the answers to all of them, and the other answers.
+ * Asks for logs, and for `also` in the same request (or before, if the endpoint accepts no batches). Uses several calls
+ * if the filter has more addresses or topics than the endpoint accepts. Returns the answers to all of them, and the
+ * other answers.
  */
 export const askLogs = async (
   endpoint: JsonRpcEndpoint,
@@ -39,17 +41,15 @@ export const askLogs = async (
   }
 };
 
-/** Splits a filter into filters of which each log passes one. */
+/** Splits a filter, so that each log passes exactly one part. */
 const partsOf = ({ addresses, topics }: LogFilter, itemsMax: number): LogFilter[] =>
   slices(addresses, itemsMax).flatMap((some) =>
     slices(topics, itemsMax).map((few) => ({ addresses: some, topics: few })),
   );
 
-/** An empty list, which matches any, remains one. */
+/** Keeps an empty list, which matches anything, as one part. */
 const slices = <Item>(items: readonly Item[], most: number): (readonly Item[])[] =>
-  Array.from({ length: Math.max(1, Math.ceil(items.length / most)) }, (_, at) =>
-    items.slice(at * most, (at + 1) * most),
-  );
+  items.length === 0 ? [items] : inPieces(items, most);
 
 export const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => ({
   method: 'eth_getLogs',

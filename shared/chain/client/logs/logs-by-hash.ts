@@ -1,22 +1,23 @@
-import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
-import { checkLogs, InvalidAnswer, OtherBlocks } from './checked-answers.ts';
-import { blockByNumber, headerOfNumber } from './header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import { checkLogs, InvalidAnswer, OtherBlocks } from '../answers/checked-answers.ts';
+import { blockByNumber, headerOfNumber } from '../header-requests.ts';
+import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { askLogs, type AnsweredFilter } from './log-requests.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
 type Block = Pick<BlockHeader, 'hash' | 'number'>;
 
-/** The logs of a block, and the answers that they were in. */
+/** The logs of a block, and the answers that contained them. */
 export interface LogsByHash {
   logs: ChainLog[];
   answers: AnsweredFilter[];
 }
 
 /**
- * `eth_getLogs` of a block by its hash. Not every node takes one: some refuse it, some answer with other blocks, and some with an
- * empty list. Those are asked for the block's number, and in the same batch for the header of that number, which must be this block's.
+ * `eth_getLogs` of a block by its hash. Not every node supports that: some refuse, some answer with other blocks, and
+ * some with an empty list. Such nodes are asked by block number, with the header of that number in the same batch,
+ * which must be this block's.
  */
 export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<LogsByHash> => {
   if (endpoint.takesBlockHash === false) return logsByNumber(endpoint, block, filter);
@@ -24,7 +25,7 @@ export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter
     const { answers } = await askLogs(endpoint, block, filter);
     const found = checked(answers, block, filter);
     const hasLogs = found.logs.length > 0;
-    // A node that ignores the hash may answer with its newest block: logs of that one prove nothing.
+    // A node that ignores the hash may answer with its newest block, so logs of that block prove nothing.
     if (hasLogs && block.number < (endpoint.head?.number ?? 0)) endpoint.takesBlockHash ??= true;
     if (hasLogs || endpoint.takesBlockHash) return found;
   } catch (error) {
@@ -33,19 +34,19 @@ export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter
     const found = await logsByNumber(endpoint, block, filter).catch((byNumber: unknown) => {
       throw isTooMany(byNumber) ? byNumber : error;
     });
-    // A node that fails for a moment takes it the next time.
+    // A node that fails temporarily may accept the hash next time.
     if (isOther || OF_PARAMETERS.test(error.message)) endpoint.takesBlockHash = false;
     return found;
   }
   const byNumber = await logsByNumber(endpoint, block, filter);
-  // It ignored the hash, and answered with a block that has no logs.
+  // The node ignored the hash, and answered with a block that has no logs.
   if (byNumber.logs.length > 0) endpoint.takesBlockHash = false;
   return byNumber;
 };
 
 /**
- * The logs of a block, if they are as expected: by its hash, or else by its number, since a node that ignores the hash may have
- * answered with a block without logs.
+ * Returns the logs of a block that satisfy `isExpected`: by hash, or else by number, because a node that ignores the
+ * hash may have answered with a block without logs.
  */
 export const expectedLogs = async (
   endpoint: JsonRpcEndpoint,
@@ -66,7 +67,7 @@ export const expectedLogs = async (
   }
 };
 
-/** Whether an endpoint has more logs of a block than it gives in one answer. */
+/** Whether a block has more logs than the endpoint sends in one answer. */
 export const isTooMany = (error: unknown): boolean => error instanceof NoAnswer && error.why.kind === 'range-too-large';
 
 const OF_PARAMETERS = /hash|param|argument|filter|field|support/i;

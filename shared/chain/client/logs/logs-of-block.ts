@@ -1,22 +1,29 @@
-import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, chanceInBloom, isPartOfBloom } from './bloom.ts';
-import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from './chain-reader.ts';
-import { InvalidAnswer } from './checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
-import { passes } from './log-filter.ts';
+import {
+  BLOOM_MISMATCH,
+  BLOOM_OF_EVERYTHING,
+  bloomMayPass,
+  bloomOf,
+  chanceInBloom,
+  isPartOfBloom,
+} from '../../bloom.ts';
+import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from '../../chain-reader.ts';
+import { InvalidAnswer } from '../answers/checked-answers.ts';
+import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { passes } from '../../log-filter.ts';
 import { expectedLogs, isTooMany, logsByHash } from './logs-by-hash.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';
-import { isPerhapsTooMuch } from './refused-blocks.ts';
+import { isPerhapsTooMuch } from '../refusals/refused-blocks.ts';
 import { leftOutOfBlock } from './whole-answers.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
-/** A bloom promises logs only if it allows them by chance less often. */
+/** A bloom promises logs only if the probability of a match by chance is below this. */
 const CHANCE_MAX = 0.01;
 
 /**
- * `eth_getLogs` by block hash. When it returns none although the bloom promises some, again for the whole block, to check it
- * against the bloom, and with that the receipts. When even one block is too much for the endpoint, `eth_getBlockReceipts`, or the
- * receipts one by one; also to compare the logs with, when there are so many that some may have been left out.
+ * `eth_getLogs` by block hash. If it returns none although the bloom promises some, reads the whole block to check it
+ * against the bloom, and then against the receipts. If even one block is too much for the endpoint, uses
+ * `eth_getBlockReceipts`, or the receipts one by one; also to check an answer that may be truncated.
  * @throws OverstatedBloom
  */
 export const logsOfBlock = async (
@@ -59,7 +66,7 @@ const isPromised = ({ logsBloom }: BlockOfLogs, filter: LogFilter, chosenFrom: n
   chanceInBloom(logsBloom, chosenFrom) <= CHANCE_MAX &&
   bloomMayPass(logsBloom, filter);
 
-/** Receipts that cannot be had prove nothing. */
+/** Receipts that cannot be read prove nothing. */
 const unlessNone = (error: unknown): void => {
   if (!(error instanceof NoAnswer)) throw error;
 };

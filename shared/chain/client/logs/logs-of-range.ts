@@ -1,7 +1,7 @@
-import { RangeTooLarge, type BlockHeader, type ChainLog, type LogFilter } from './chain-reader.ts';
-import { checkLogs, InvalidAnswer } from './checked-answers.ts';
-import { blockByNumber, headerOfNumber } from './header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { RangeTooLarge, type BlockHeader, type ChainLog, type LogFilter } from '../../chain-reader.ts';
+import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
+import { blockByNumber, headerOfNumber } from '../header-requests.ts';
+import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
 import {
@@ -10,14 +10,14 @@ import {
   PerhapsTooLarge,
   refusedAsPruned,
   RefusesBlocks,
-} from './refused-blocks.ts';
-import { blocksOf, firstHalf, type BlockRange, type SuggestedRange } from './suggested-range.ts';
+} from '../refusals/refused-blocks.ts';
+import { blocksOf, firstHalf, type BlockRange, type SuggestedRange } from '../refusals/suggested-range.ts';
 import { cutOfRange } from './whole-answers.ts';
 
 /**
- * `eth_getLogs` of a range, in one batch with its last block: an endpoint that does not have that block yet would silently
- * omit logs. An answer that was cut counts as a refusal. One block that is too much is asked for by its hash. The endpoint's limit
- * follows its answers.
+ * `eth_getLogs` of a range, in one batch with its last block: an endpoint that does not have that block yet would
+ * silently omit logs. A truncated answer counts as a refusal. A single block that is too much is read by its hash. The
+ * endpoint's limit is adjusted to its answers.
  * @param isAgain whether these blocks are read for the last time
  * @throws RangeTooLarge, RefusesBlocks
  */
@@ -45,7 +45,7 @@ export const logsOfRange = async (
   }
 };
 
-/** A block that is refused as a range, or cut: by its hash, or by its receipts. */
+/** Reads a single block that was refused as a range, or truncated, by its hash or its receipts. */
 const logsOfOne = async (
   endpoint: JsonRpcEndpoint,
   number: number,
@@ -73,7 +73,10 @@ const missing = (endpoint: JsonRpcEndpoint, number: number, otherwise: string): 
     ? new RefusesBlocks(`it has no block ${String(number)}, though much newer ones`, false)
     : new InvalidAnswer(otherwise);
 
-/** What comes before the last block that it has logs of is answered in whole next, or half, if it left out the first ones. */
+/**
+ * Suggests the blocks before the last one with logs, which should fit into an answer, but at most half of the range, in
+ * case the first logs were omitted.
+ */
 const cutAnswer = (range: BlockRange, logs: readonly ChainLog[], logsMax: number): RangeTooLarge => {
   const { from } = range;
   const before = (logs.at(-1)?.blockNumber ?? from) - from;
@@ -82,8 +85,8 @@ const cutAnswer = (range: BlockRange, logs: readonly ChainLog[], logsMax: number
 };
 
 /**
- * Compares the logs with the header of the last block. The time that comes with a log is not always that of its block: it is left out
- * where it is after that header's.
+ * Checks the logs against the header of the last block. Removes the time of a log if it is after the header's:
+ * providers do not always send that of its block.
  */
 const timed = (logs: ChainLog[], { number, hash, timestamp }: BlockHeader): ChainLog[] => {
   for (const log of logs) {
@@ -97,8 +100,8 @@ const timed = (logs: ChainLog[], { number, hash, timestamp }: BlockHeader): Chai
 };
 
 /**
- * An endpoint that is too slow for a range, or refuses it in words that nobody knows, but answers a small request at once, may
- * have been asked for too much: half of it is tried.
+ * An endpoint that is too slow for a range, or refuses it with an unrecognised text, but answers a small request at
+ * once, may have been asked for too much: suggests half.
  */
 const tooLargeOf = async (
   endpoint: JsonRpcEndpoint,

@@ -1,8 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable } from './chain-reader.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { ChainUnavailable } from '../../chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const FILTER = { addresses: [`0x${'a1'.repeat(20)}`], topics: [] };
@@ -16,7 +17,7 @@ it('are not taken from a provider that gets the last block of a range only after
     const isBatch = honest.startsWith('[');
     response.setHeader('content-type', 'application/json').end(isBatch ? JSON.stringify({ error }) : honest);
   };
-  // First in the batch that it refuses.
+  // Number of requests for logs so far; the first is in the refused batch.
   let asked = 0;
   node.lie = (method, truth) => {
     if (method === 'eth_getBlockByNumber') return asked > 1 ? truth : null;
@@ -24,7 +25,7 @@ it('are not taken from a provider that gets the last block of a range only after
     asked += 1;
     return [];
   };
-  const reader = new JsonRpcChainReader(CHAIN_ID, [node.url]);
+  const reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url]));
   await expect(reader.logsOfRange(0, 1, FILTER)).rejects.toThrow(ChainUnavailable);
   reader.close();
   await node.stop();

@@ -1,16 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError, toWireHeader, toWireReceipt } from '../testing/wire-forms.ts';
-import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING, bloomOf } from './bloom.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { RpcError, toWireHeader, toWireReceipt } from '../../../testing/chain/wire-forms.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING, bloomOf } from '../../bloom.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 const OTHER = `0x${'b2'.repeat(20)}`;
 const FILTER = { addresses: [ADDRESS], topics: [] };
 const logOf = (address: string) => ({ address, topics: [], data: '0x' });
 const announced = bloomOf([logOf(ADDRESS), logOf(OTHER)]);
-const LIMITS = { withinMs: 10_000, quarantineMs: 1 };
+const LIMITS = { withinMs: 30_000, quarantineMs: 1 };
 
 describe('a bloom that announces logs that are not there', () => {
   const chain = new MemoryChain(2484);
@@ -35,7 +36,7 @@ describe('a bloom that announces logs that are not there', () => {
 
   const open = (count: number) => {
     const urls = nodes.slice(0, count).map(({ url }) => url);
-    reader = new JsonRpcChainReader(2484, urls, { ...LIMITS, onFalseBloom: (what) => told.push(what) });
+    reader = new JsonRpcChainReader(new ChainClient(2484, urls, LIMITS), { onFalseBloom: (what) => told.push(what) });
   };
   const lie = (answers: Record<string, unknown>) => {
     const [node] = nodes;

@@ -1,20 +1,20 @@
-import type { RpcCall } from './answer-limits.ts';
-import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
-import type { BlockOfLogs, ChainLog, ReceiptLogs } from './chain-reader.ts';
-import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
-import { InvalidAnswer } from './checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import type { RpcCall } from '../answer-limits.ts';
+import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from '../../bloom.ts';
+import type { BlockOfLogs, ChainLog, ReceiptLogs } from '../../chain-reader.ts';
+import { checkReceipts, checkTransactions } from '../answers/checked-block-receipts.ts';
+import { InvalidAnswer } from '../answers/checked-answers.ts';
+import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { expectedLogs, isTooMany } from './logs-by-hash.ts';
 
 /**
- * The header's bloom has bits of no log: `eth_getLogs` of the whole block and the receipts of all of its transactions say the same, and
- * do not account for it.
+ * The header's bloom has bits of no log: `eth_getLogs` of the whole block and the receipts of all its transactions
+ * agree, and do not explain the bloom.
  */
 export class OverstatedBloom extends InvalidAnswer {}
 
 /**
- * The logs of a block by `eth_getBlockReceipts`, or by the receipts one by one.
- * @throws OverstatedBloom, InvalidAnswer if they do not account for the block's bloom
+ * Reads the logs of a block by `eth_getBlockReceipts`, or by the receipts one by one.
+ * @throws OverstatedBloom, InvalidAnswer if they do not explain the block's bloom
  */
 export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promise<ReceiptLogs> => {
   const receipts = await askReceipts(endpoint, block);
@@ -27,13 +27,13 @@ export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfL
   };
   const logs = await expectedLogs(endpoint, block, isAsReceipts).catch((error: unknown) => {
     if (!isTooMany(error)) throw error;
-    // Receipts without any log would contradict an endpoint that has too many for one answer.
+    // A block with too many logs for one answer cannot have receipts without any log.
     if (receipts.logs.length > 0) throw new OverstatedBloom(BLOOM_MISMATCH);
     return undefined;
   });
   // Receipts alone prove nothing.
   if (!logs) throw new InvalidAnswer(BLOOM_MISMATCH);
-  // It may account for logs without a transaction.
+  // The bloom may include logs without a transaction.
   if (isPartOfBloom(block.logsBloom, bloomOf(logs))) return receipts;
   throw new OverstatedBloom(BLOOM_MISMATCH);
 };
@@ -52,7 +52,7 @@ const askReceipts = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promi
   return checkReceipts(await endpoint.call(each), hashes, block);
 };
 
-/** Not every node has that method, and the receipts of a block may be too many bytes. */
+/** Not every node has that method, and the receipts of a block may exceed the limit of bytes. */
 const none = (error: unknown): [] => {
   if (error instanceof NoAnswer) return [];
   throw error;

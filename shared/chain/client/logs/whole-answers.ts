@@ -1,18 +1,18 @@
-import { BLOOM_OF_EVERYTHING } from './bloom.ts';
-import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
-import { checkLogs, InvalidAnswer } from './checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
-import { passes } from './log-filter.ts';
+import { BLOOM_OF_EVERYTHING } from '../../bloom.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
+import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { passes } from '../../log-filter.ts';
 import { getLogs, requireList, type AnsweredFilter } from './log-requests.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';
-import type { BlockRange } from './suggested-range.ts';
+import type { BlockRange } from '../refusals/suggested-range.ts';
 
 type Block = Pick<BlockHeader, 'hash' | 'number'>;
 
 /**
- * Finds out whether the endpoint has left out logs of a range, as some do without a word when there are too many.
+ * Checks whether the endpoint silently truncated the logs of a range.
  * @param isAgain whether these blocks are read for the last time
- * @returns how many logs it returns at most, if it has
+ * @returns the endpoint's maximum number of logs, if an answer was truncated
  */
 export const cutOfRange = async (
   endpoint: JsonRpcEndpoint,
@@ -32,7 +32,7 @@ export const cutOfRange = async (
   return undefined;
 };
 
-/** Returns the logs that the endpoint has left out of a block, as some do without a word when there are too many. */
+/** Returns the logs of a block that the endpoint silently omitted from its answer. */
 export const leftOutOfBlock = async (
   endpoint: JsonRpcEndpoint,
   block: Block,
@@ -52,8 +52,9 @@ export const leftOutOfBlock = async (
 };
 
 /**
- * Asks once more for the first blocks of a range, up to the first one with logs, and for the last ones, from the last one with logs on:
- * wherever an answer was cut, one of the two has more than before. A block that has all of the logs is compared with its receipts.
+ * Reads the first blocks of a range once more, up to the first with logs, and the last ones, from the last with logs:
+ * wherever the answer was truncated, one of the two reads has more logs. If a single block has all logs, compares it
+ * with its receipts.
  */
 const hasMore = async (
   endpoint: JsonRpcEndpoint,
@@ -84,8 +85,8 @@ const hasMore = async (
 const placeOf = ({ blockHash, logIndex }: ChainLog): string => `${blockHash}/${String(logIndex)}`;
 
 /**
- * Returns the logs of a block that only its receipts have; none where the endpoint has no receipts that can be read. Where it fails
- * to give them, the logs are taken as they are, unless they are read for the last time.
+ * Returns the logs of a block that only its receipts have; none if the endpoint offers no readable receipts. If reading
+ * the receipts fails, accepts the logs as they are, unless this is their last read.
  */
 const moreByReceipts = async (
   endpoint: JsonRpcEndpoint,
@@ -95,11 +96,11 @@ const moreByReceipts = async (
 ): Promise<ChainLog[]> => {
   const known = new Set(logs.map(placeOf));
   try {
-    // Whether they account for the bloom is not the question.
+    // Here the receipts need not explain the bloom.
     const asked = { ...block, logsBloom: BLOOM_OF_EVERYTHING };
     const receipts = await receiptsOfBlock(endpoint, asked).catch((error: unknown) => {
       if (!(error instanceof InvalidAnswer)) throw error;
-      // A gateway may have asked a node that is on another branch.
+      // A gateway may have asked a node that is on another fork.
       return receiptsOfBlock(endpoint, asked);
     });
     return receipts.logs.filter((log) => passes(log, filter) && !known.has(placeOf(log)));

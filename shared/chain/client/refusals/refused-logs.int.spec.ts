@@ -1,17 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
-import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
-import { MemoryChain } from './chain-reader.memory.ts';
-import { BlocksRefused, ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
-import { refusalsOfOtherKinds } from './known-refusals-of-other-kinds.ts';
-import { unnamedRanges } from './known-refusals-without-a-range.ts';
-import { namedRanges, type KnownRefusal } from './known-refusals.ts';
+import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { RpcError } from '../../../testing/chain/wire-forms.ts';
+import { ChainClient } from '../chain-client.ts';
+import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
+import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../chain-reader.ts';
+import { refusalsOfOtherKinds } from '../../../testing/chain/known-refusals/refusals-of-other-kinds.ts';
+import { unnamedRanges } from '../../../testing/chain/known-refusals/unnamed-ranges.ts';
+import { namedRanges, type KnownRefusal } from '../../../testing/chain/known-refusals/named-ranges.ts';
 
 const CHAIN_ID = 2484;
 const ANY = { addresses: [], topics: [] };
 const ASKED = { from: 1_000_000, to: 1_999_999 };
-/** A request that a busy machine does not answer in time is asked for less, too. */
+/** Long timeouts, because after a timeout the reader would request a smaller range. */
 const LIMITS = { withinMs: 60_000, quarantineMs: 1_000 };
 
 const titled = (refusals: readonly KnownRefusal[]) =>
@@ -25,7 +26,7 @@ describe('a range that a provider refuses', () => {
     node = await JsonRpcNode.start(chain);
   });
   beforeEach(() => {
-    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], LIMITS));
   });
   afterEach(() => {
     reader.close();
@@ -90,7 +91,7 @@ describe('logs of many addresses', () => {
   let sizes: (readonly [number, number])[];
   beforeEach(async () => {
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], LIMITS));
     sizes = [];
   });
   afterEach(async () => {
@@ -98,7 +99,7 @@ describe('logs of many addresses', () => {
     await node.stop();
   });
 
-  /** The node takes so many of each, and says so in these words. */
+  /** Makes the node accept at most this many of each, and refuse more with this text. */
   const taking = (most: number, message: string): void => {
     node.lie = (method, truth, [asked]) => {
       if (method !== 'eth_getLogs') return truth;
@@ -112,7 +113,7 @@ describe('logs of many addresses', () => {
   it('are asked for a thousand at a time, and returned in chain order', async () => {
     taking(1_000, 'exceed max addresses or topics per search position');
     expect(await reader.logsOfRange(1, 5, { addresses, topics: [] })).toEqual(chain.logs);
-    // In one request, before those about answers that may have been cut.
+    // One request, before those that check for truncated answers.
     expect(sizes.slice(0, 3)).toEqual([
       [1_000, 0],
       [1_000, 0],

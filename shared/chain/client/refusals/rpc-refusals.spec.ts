@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { unnamedRanges } from './known-refusals-without-a-range.ts';
-import { namedRanges, type KnownRefusal } from './known-refusals.ts';
-import { refusalsOfOtherKinds } from './known-refusals-of-other-kinds.ts';
+import { unnamedRanges } from '../../../testing/chain/known-refusals/unnamed-ranges.ts';
+import { namedRanges, type KnownRefusal } from '../../../testing/chain/known-refusals/named-ranges.ts';
+import { refusalsOfOtherKinds } from '../../../testing/chain/known-refusals/refusals-of-other-kinds.ts';
 import { refusalOf, textOfError } from './rpc-refusals.ts';
 
 const ASKED = { from: 1_000_000, to: 1_999_999 };

@@ -1,26 +1,26 @@
 import { halfRange, namedRange, type BlockRange, type SuggestedRange } from './suggested-range.ts';
 
-/** Why an endpoint did not do what was asked. */
+/** Why an endpoint refused a request. */
 export type Refusal =
   | ({ kind: 'range-too-large' } & SuggestedRange)
-  /** Too many requests in a time. `retryAfterMs`: how long to wait, where the endpoint says so. */
+  /** Too many requests per time. `retryAfterMs`: how long to wait, if the endpoint says so. */
   | { kind: 'rate-limited'; retryAfterMs: number | undefined }
-  /** The account with the provider does not allow more, or does not exist: somebody has to pay, or to mend the key. */
+  /** The account with the provider allows no more, or does not exist: somebody has to pay, or to correct the key. */
   | { kind: 'billing' }
   /** Too many addresses or topics, for any number of blocks. */
   | { kind: 'too-many-addresses' }
   /** Blocks that the endpoint does not have, or not yet. */
   | { kind: 'beyond-head' }
-  /** Blocks, their logs or state that the endpoint no longer keeps. */
+  /** Blocks, or their logs or state, that the endpoint no longer keeps. */
   | { kind: 'state-pruned' }
-  /** Several calls in one request, or so many of them. */
+  /** Several calls in one request, or too many of them. */
   | { kind: 'no-batch' }
   | { kind: 'other' };
 
-/** What came with the text of a refusal. */
+/** The codes that accompany the text of a refusal. */
 export interface RefusalCodes {
   httpStatus?: number | undefined;
-  /** Of JSON-RPC. */
+  /** JSON-RPC's error code. */
   code?: number | undefined;
   /** The header `Retry-After`. */
   retryAfterMs?: number | undefined;
@@ -31,7 +31,7 @@ const BILLING =
   /monthly (capacity|quota|limit)|capacity limit exceeded|usage (limit|has been consumed)|included usage|quota usage|payment required|billing|unauthorized|(invalid|unknown|missing|disabled).{0,10}(api|access).?(key|token)|authenticate your request|key is not allowed/i;
 const RATE =
   /rate.?limit|over rate|rate exceeded|too many requests?\b|requests? (limit|per|rate|count|quota)|calls? (rate|per)|per second|\/sec|throttl|compute units|\bcu limit|credits|quota|\brps\b|usage limit|(daily|plan|tier) limit|on the free tier|error code: 1015|\b429\b/i;
-/** Of anvil: "block height is 20 but requested was 5". */
+/** anvil's text: "block height is 20 but requested was 5". */
 const HEIGHT = /block height is (\d+) but requested was (\d+)/i;
 const PRUNED =
   /missing trie|archive|prun(ed|ing)|(world )?state\b.{0,80}\b(unavailable|not (available|found|kept))|historical (state|data)|no state available|proof window|older than \d+ blocks|failed to get logs for block|history\b.{0,60}\b(unavailable|not available|expired|removed)|no longer (available|kept|stored|served)/i;
@@ -43,17 +43,17 @@ const TOO_MANY_REQUESTS = 429;
 const PAYMENT_REQUIRED = 402;
 const UNAUTHORIZED = 401;
 const CONTENT_TOO_LARGE = 413;
-/** EIP-4444's code of the execution clients for blocks that are pruned. */
+/** EIP-4444's code of the execution clients for pruned blocks. */
 const PRUNED_HISTORY = 4444;
-/** geth's code for a call that reverted. The text is the contract's. */
+/** geth's code for a reverted call, whose text is the contract's. */
 const REVERTED = 3;
 
 /**
- * Decides what a refusal is about. Providers have some thirty texts for a range that is too large, and use the same
- * words for rates, accounts, missing blocks and addresses. A text that says which range would be answered is about the
- * range, whatever else it says; a 429 never is.
- * @param text with what `data` says
- * @param asked the blocks whose logs were asked for; without them no refusal is about a range
+ * Classifies a refusal. Providers have some thirty texts for a range that is too large, and use the same words for
+ * rates, accounts, missing blocks and addresses. A text that names an acceptable range is about the range, whatever
+ * else it says; a 429 never is.
+ * @param text including that of `data`
+ * @param asked the blocks whose logs were requested; without them no refusal is about a range
  */
 export const refusalOf = (text: string, codes: RefusalCodes = {}, asked?: BlockRange): Refusal => {
   const { httpStatus, code, retryAfterMs = waitOf(text) } = codes;
@@ -75,7 +75,7 @@ export const refusalOf = (text: string, codes: RefusalCodes = {}, asked?: BlockR
   return half ? { kind: 'range-too-large', ...half } : { kind: 'other' };
 };
 
-/** All that an error says, also in `data`. */
+/** Returns all text of an error, including `data`. */
 export const textOfError = (error: unknown): string => {
   const { message, data } = Object(error) as { message?: unknown; data?: unknown };
   if (typeof error !== 'string' && typeof message !== 'string') return JSON.stringify(error);
@@ -98,4 +98,11 @@ const waitOf = (text: string): number | undefined => {
   const [found, minutes = '0', rest = '0', milliseconds] = WAIT.exec(text) ?? [];
   if (found === undefined) return undefined;
   return Number(minutes) * 60_000 + Number(rest) * (milliseconds === undefined ? 1_000 : 1);
+};
+
+/** Reads the header `retry-after`: it is a number of seconds, or a date. */
+export const retryAfterMs = (header: string | null): number | undefined => {
+  if (header === null) return undefined;
+  const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
 };

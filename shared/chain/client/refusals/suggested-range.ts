@@ -4,25 +4,25 @@ export interface BlockRange {
   to: number;
 }
 
-/** What an endpoint takes instead of a range that it refused. */
+/** The range that an endpoint accepts instead of the refused one. */
 export interface SuggestedRange {
-  /** The last block to ask for next. Before the end of the refused range, unless that was one block. */
+  /** The last block to request next. Before the end of the refused range, unless that was one block. */
   to: number;
   /**
-   * What the endpoint bounds: `blocks` for any request, so that the bound is worth remembering; `logs` (or bytes, or
-   * time) only for what was asked about these blocks.
+   * What the endpoint limits: `blocks` for any request, so that the limit is worth remembering; `logs` (or bytes, or
+   * time) only for this filter and these blocks.
    */
   of: 'blocks' | 'logs';
-  /** Whether the endpoint names it. Else it is half of what was asked. */
+  /** Whether the endpoint names the range. Otherwise it is half of the refused one. */
   isNamed: boolean;
-  /** How many logs the endpoint returns at most, where its text says so. */
+  /** Maximum number of logs per answer, if the text says so. */
   logsMax: number | undefined;
 }
 
 const NUMBER = String.raw`(\d[\d,]*(?:\s?[km]\b)?)`;
 const anyOf = (...patterns: readonly string[]): readonly RegExp[] => patterns.map((text) => new RegExp(text, 'i'));
 
-/** How many blocks the endpoint takes: `#` stands for the number. */
+/** Texts with the endpoint's maximum number of blocks; `#` stands for the number. */
 const BLOCKS_MAX = anyOf(
   ...[
     String.raw`up to an? #[ -]blocks? range`,
@@ -46,7 +46,7 @@ const BLOCKS_MAX = anyOf(
   ].map((pattern) => pattern.replace('#', NUMBER)),
 );
 
-/** How many logs it returns. */
+/** Texts with its maximum number of logs. */
 const LOGS_MAX = anyOf(
   ...[
     String.raw`more than # (?:results|logs|events)`,
@@ -58,24 +58,24 @@ const LOGS_MAX = anyOf(
   ].map((pattern) => pattern.replace('#', NUMBER)),
 );
 
-/** Two blocks between which it has an answer: `[0x1, 0x2]`, `range 1-2`, `{"from": "0x1", …, "to": "0x2"}`. */
+/** Texts with an acceptable range: `[0x1, 0x2]`, `range 1-2`, `{"from": "0x1", …, "to": "0x2"}`. */
 const BETWEEN = anyOf(
   String.raw`range[^[]{0,40}\[(0x[\da-f]+), ?(0x[\da-f]+)\]`,
   String.raw`retry with the range (\d+) ?- ?(\d+)`,
   String.raw`"from": ?"(0x[\da-f]+)".{0,40}"to": ?"(0x[\da-f]+)"`,
 );
 
-/** It refuses for how many logs, how many bytes or how long: other blocks, or another filter, may be answered. */
+/** Texts about the number of logs, bytes or time: other blocks, or another filter, may be accepted. */
 const OF_LOGS =
   /more than [\w, ]{1,30}(results|logs|events)|too many (logs|results|events)|max(imum)? (results|logs)|logs matched|response (size|is too|too)|result.?set|length limit|time(d )?.?out|deadline exceeded|payload too large/i;
 const OF_BLOCKS =
   /(?<!invalid )blocks?.{0,2}range|range (is )?too|too (wide|many blocks)|range exceeds|exceeds? (the |max(imum)? )?range|limit exceeded|timestamps that exceed/i;
-/** Whatever number of blocks such a text names, it is not a bound. */
+/** A number of blocks in such a text is not a limit. */
 const ANY_BLOCKS = /any block range/i;
 
 /**
- * Reads from a refusal of logs which range would be answered: the one that it names, else as many blocks as it says that
- * the endpoint takes. `undefined` if it says neither.
+ * Reads the acceptable range from a refusal of logs: the range that it names, or else its maximum number of blocks.
+ * `undefined` if it says neither.
  */
 export const namedRange = (text: string, asked: BlockRange): SuggestedRange | undefined => {
   const to = between(text, asked);
@@ -86,7 +86,7 @@ export const namedRange = (text: string, asked: BlockRange): SuggestedRange | un
   return isBounded ? { to: asked.from + blocksMax - 1, of: 'blocks', isNamed: true, logsMax: undefined } : undefined;
 };
 
-/** Returns the first half of what was asked, if a refusal is about the range. */
+/** Returns the first half of the requested range, if the refusal is about the range. */
 export const halfRange = (text: string, asked: BlockRange): SuggestedRange | undefined => {
   if (OF_LOGS.test(text)) return { ...firstHalf(asked, 'logs'), logsMax: smallest(text, LOGS_MAX) };
   const isOfBlocks = OF_BLOCKS.test(text) || smallest(text, BLOCKS_MAX) !== undefined;
@@ -102,7 +102,10 @@ export const firstHalf = (asked: BlockRange, of: SuggestedRange['of']): Suggeste
 
 export const blocksOf = ({ from, to }: BlockRange): number => to - from + 1;
 
-/** Returns the end of a range that begins where the refused one does. Some nodes name the refused one itself. */
+/**
+ * Returns the end of a suggested range that begins where the refused one does. Some nodes name the refused range
+ * itself.
+ */
 const between = (text: string, asked: BlockRange): number | undefined => {
   for (const pattern of BETWEEN) {
     const [, from, to] = pattern.exec(text) ?? [];

@@ -1,33 +1,33 @@
 import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
-import { WakeUp } from '../primitives/wake-up.ts';
-import { BatchSize } from './batch-size.ts';
-import type { EventFilter, Position, StoredEvent } from './event-store.ts';
-import { toLogPosition, toPosition, toStored } from './stored-form.esdb.ts';
+import { WakeUp } from '../../../primitives/waiting/wake-up.ts';
+import { BatchSize } from '../../batch-size.ts';
+import type { EventFilter, Position, StoredEvent } from '../../event-store.ts';
+import { toLogPosition, toPosition, toStored } from '../stored-form.esdb.ts';
 
-/** The most events of one batch. */
+/** Maximum events of one batch. */
 export const BATCH_EVENTS_MAX = 1_000;
-/** Events that the server searches between two checkpoints: a new subscription repeats at most this many. */
+/** Events that the server searches between two checkpoints. A new subscription repeats at most this many. */
 const SEARCH_WINDOW_EVENTS = 2_000;
 const CONFIRMATION_MS = 10_000;
 
 interface SubscriptionOptions {
   client: EventStoreDBClient;
   after: Position;
-  /** Filters on the server. */
+  /** Filter that the server applies. */
   filter?: EventFilter | undefined;
   /** Aborts when the current leader is replaced. */
   leadership: AbortSignal;
 }
 
-/** One subscription to `$all`: collects the events that arrived. The server waits while none is taken. */
+/** One subscription to `$all`: buffers the events that arrive. The server pauses while none is taken (backpressure). */
 export class AllSubscription {
-  /** Rings when there may be something to take. */
+  /** Rings when there may be events to take. */
   readonly changed = new WakeUp();
   private readonly subscription: AllStreamSubscription;
   private readonly leadership: AbortSignal;
   private readonly unconfirmed: NodeJS.Timeout;
   private position: Position;
-  /** The newest checkpoint from the server, which may be the end of the log, and the one before it, which is not. */
+  /** The newest checkpoint of the server, which may be the end of the log, and the one before it, which is not. */
   private checkpoint: Position = 0;
   private passed: Position = 0;
   private liveReported = false;
@@ -50,12 +50,15 @@ export class AllSubscription {
     this.listen();
   }
 
-  /** Whether the server last said that it had nothing more, and nothing is left to take. */
+  /** Whether the server's last report was that it had nothing more, and no event is left to take. */
   get isLive(): boolean {
     return this.liveReported && this.subscription.readableLength === 0;
   }
 
-  /** Takes what has arrived, at most a batch. @throws the reason why the subscription ended, once all was taken */
+  /**
+   * Takes the events that have arrived, at most a batch.
+   * @throws the reason why the subscription ended, once all events were taken
+   */
   take(): { events: StoredEvent[]; position: Position } {
     const events: StoredEvent[] = [];
     const size = new BatchSize(BATCH_EVENTS_MAX);
@@ -75,7 +78,7 @@ export class AllSubscription {
     return { events, position: this.position };
   }
 
-  /** Everything up to here was searched, which may be the end of the log and so behind the newest event. */
+  /** The log was searched up to here. This may be the end of the log, and so beyond the newest event. */
   get searchedUpTo(): Position {
     return Math.max(this.position, this.checkpoint);
   }
@@ -108,7 +111,7 @@ export class AllSubscription {
     subscription.on('fellBehind', () => {
       this.liveReported = false;
     });
-    // Stays when no batch is taken any more: an error without a listener would end the process.
+    // Stays attached when no batch is taken any more: an error without a listener would end the process.
     subscription.on('error', (error) => {
       this.fail(error);
     });

@@ -1,15 +1,15 @@
 import { BACKWARDS, END, type EventStoreDBClient } from '@eventstore/db-client';
 import { AllSubscription } from './all-subscription.esdb.ts';
-import { readThrough } from './bounded-read.esdb.ts';
-import type { EventBatch, EventFilter, EventPlace, EventStore, Position } from './event-store.ts';
+import { readThrough } from '../bounded-read.esdb.ts';
+import type { EventBatch, EventFilter, EventPlace, EventStore, Position } from '../../event-store.ts';
 import { pacedBatches } from './paced-batches.ts';
-import { isPermanent, placeOf } from './permanent-streams.ts';
-import { Reconnecting, type Subscribing } from './reconnecting.esdb.ts';
+import { isPermanent, placeOf } from '../../permanent-streams.ts';
+import { Reconnecting, type Subscribing } from '../reconnecting.esdb.ts';
 import type { SharedSubscription } from './shared-subscription.esdb.ts';
-import { toPosition, toStored } from './stored-form.esdb.ts';
+import { toPosition, toStored } from '../stored-form.esdb.ts';
 
 const EVENTS_PER_READ = 1_000;
-/** How many of the newest events are looked at for one that is never forgotten. */
+/** How many of the newest events are searched for one of a permanent stream. */
 const NEWEST_LOOKED_AT = 200;
 
 interface Following {
@@ -24,8 +24,9 @@ interface Following {
 type Reached = Pick<EventBatch, 'position' | 'newestPermanent'>;
 
 /**
- * Yields all events after a position, without end. A reader that is behind reads alone, filtered by the server, and joins
- * the subscription that the readers at the head share. When a subscription fails, it goes on from where it was.
+ * Yields all events after a position, without end. A reader that is behind reads alone, filtered by the server, then
+ * joins the subscription shared by the readers at the head. After a failure, the subscription resumes from the position
+ * reached.
  */
 export async function* followAll(following: Following): AsyncGenerator<EventBatch> {
   const { subscribing, shared, filter, signal } = following;
@@ -48,7 +49,7 @@ export async function* followAll(following: Following): AsyncGenerator<EventBatc
   }
 }
 
-/** Reads alone until the shared subscription continues. The last batch, of any size, is caught up. */
+/** Reads alone until the shared subscription covers the position. The last batch, of any size, is caught up. */
 async function* catchUp(following: Following): AsyncGenerator<EventBatch> {
   const { shared, readAll, filter, signal } = following;
   let position = following.after;
@@ -56,7 +57,8 @@ async function* catchUp(following: Following): AsyncGenerator<EventBatch> {
     position = batch.position;
     yield batch;
   }
-  // What the server left out was not seen, and may end before what is held for others.
+  // The filtered read may end before the oldest event that the shared subscription holds: read on without the server's
+  // filter.
   while (!signal.aborted && !shared.continues(position)) {
     const batch = await readAll(position, filter, EVENTS_PER_READ);
     position = batch.position;
@@ -64,7 +66,7 @@ async function* catchUp(following: Following): AsyncGenerator<EventBatch> {
   }
 }
 
-/** Only a subscription without a filter reports progress past each event; so this one ends once it has caught up. */
+/** Ends once it has caught up: only a subscription without a filter reports progress past each event. */
 async function* readFiltered({ subscribing, after, filter, signal }: Following): AsyncGenerator<EventBatch> {
   const { client, leadership } = subscribing;
   const subscription = new AllSubscription({ client, after, filter, leadership: leadership() });
@@ -100,8 +102,8 @@ async function* readFiltered({ subscribing, after, filter, signal }: Following):
 }
 
 /**
- * Returns where a reader is that has searched everything: never behind the newest event, so that a position that is says
- * that events are missing.
+ * Returns the position of a reader that has searched everything. It is never beyond the newest event, so that a
+ * checkpoint beyond the newest event is a sign of missing events.
  */
 const atHead = async (client: EventStoreDBClient, given: Reached, searchedUpTo: Position): Promise<Reached> => {
   let newestPosition: Position = 0;
@@ -120,7 +122,8 @@ const atHead = async (client: EventStoreDBClient, given: Reached, searchedUpTo: 
     return true;
   });
   const position = Math.max(given.position, Math.min(searchedUpTo, newestPosition));
-  // It began behind the newest event: the end of the log was once stored too, which is no sign of anything.
+  // The reader began beyond the newest event. Earlier versions stored the end of the log as a checkpoint, so this
+  // proves nothing.
   if (position > newestPosition) return { position, newestPermanent: undefined };
   const found = permanent.find((place) => place.position <= position);
   return { position, newestPermanent: found ?? given.newestPermanent };

@@ -1,23 +1,23 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { pause } from '../primitives/pause.ts';
-import type { WakeUp } from '../primitives/wake-up.ts';
-import type { EventBatch, Position } from './event-store.ts';
+import { pause } from '../../../primitives/waiting/pause.ts';
+import type { WakeUp } from '../../../primitives/waiting/wake-up.ts';
+import type { EventBatch, Position } from '../../event-store.ts';
 
-/** How often progress past filtered events is reported: the follower stores its position each time. */
+/** Report interval for progress past filtered events. The follower stores its position each time. */
 const PASSED_EVERY_MS = 50;
-/** While more is coming anyway, it is gathered for so long: fewer, larger batches cost less. */
+/** While more events are on their way, collects them for this long: fewer, larger batches cost less. */
 const GATHER_MS = 20;
 
 export interface BatchSource {
   /** Rings when there may be something to read. */
   readonly changed: WakeUp;
-  /** Whether more is coming. */
+  /** Whether more events are on their way. */
   readonly isBehind: boolean;
-  /** Returns what is there after the batch that was read before; `undefined` when this source ends. */
+  /** Returns the events after the previous batch; `undefined` when this source ends. */
   read: () => EventBatch | undefined;
 }
 
-/** Yields the batches of a source until it ends or the signal aborts; those without events only now and then. */
+/** Yields the batches of a source until the source ends or the signal aborts. Throttles batches without events. */
 export async function* pacedBatches(
   source: BatchSource,
   after: Position,
@@ -47,7 +47,7 @@ export async function* pacedBatches(
         }
         await source.changed.wait(seen, signal);
       }
-      // Events that still arrive in this tick of the event loop join the next batch.
+      // Events that arrive later in this tick join the next batch.
       await yieldToEventLoop();
     }
   } finally {

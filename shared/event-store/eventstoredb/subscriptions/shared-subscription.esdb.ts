@@ -1,18 +1,18 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { WakeUp } from '../primitives/wake-up.ts';
+import { WakeUp } from '../../../primitives/waiting/wake-up.ts';
 import { AllSubscription } from './all-subscription.esdb.ts';
-import { BatchSize } from './batch-size.ts';
-import type { EventBatch, EventFilter, EventPlace, Position, StoredEvent } from './event-store.ts';
+import { BatchSize } from '../../batch-size.ts';
+import type { EventBatch, EventFilter, EventPlace, Position, StoredEvent } from '../../event-store.ts';
 import { pacedBatches } from './paced-batches.ts';
-import { isPermanent, placeOf } from './permanent-streams.ts';
-import { Reconnecting, type Subscribing } from './reconnecting.esdb.ts';
+import { isPermanent, placeOf } from '../../permanent-streams.ts';
+import { Reconnecting, type Subscribing } from '../reconnecting.esdb.ts';
 
-/** The most events that one reader is given at once. */
+/** Maximum events per batch of one reader. */
 const BATCH_EVENTS_MAX = 2_000;
-/** What is held for readers that are a little behind, of the data of events as text. */
+/** Maximum size of the events held for readers that lag a little, measured as the text of their data. */
 const HELD_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Events as they arrived together. */
+/** Events that arrived together. */
 interface Held {
   events: StoredEvent[];
   position: Position;
@@ -20,8 +20,8 @@ interface Held {
 }
 
 /**
- * One subscription to `$all` without a filter for all readers of a process that are at its head. It holds the newest
- * events. A reader that is slower than that many reads alone until it has caught up, and nobody waits for it.
+ * One subscription to `$all` without a filter, shared by all readers of a process that are at its head. Holds the
+ * newest events. A reader that lags further reads alone until it has caught up, and holds up nobody.
  */
 export class SharedSubscription {
   private readonly changed = new WakeUp();
@@ -36,12 +36,12 @@ export class SharedSubscription {
 
   constructor(private readonly subscribing: Subscribing) {}
 
-  /** Whether a reader can go on here after that position. */
+  /** Whether a reader at that position can continue with the held events. */
   continues(after: Position): boolean {
     return this.stopping === undefined || after >= this.heldAfter;
   }
 
-  /** Yields what passes the filter after a position at which it continues, until the reader is too far behind. */
+  /** Yields events that pass the filter, from a position that `continues` accepts, until the reader lags too far. */
   async *batches(
     { position: after, newestPermanent }: Pick<EventBatch, 'position' | 'newestPermanent'>,
     filter: EventFilter | undefined,
@@ -131,7 +131,7 @@ export class SharedSubscription {
         this.isLive = subscription.isLive;
         this.hold(events, position);
         reconnecting.succeeded();
-        // Events that still arrive in this tick of the event loop are held together.
+        // Events that arrive later in this tick are held together.
         await yieldToEventLoop();
       } else await subscription.changed.wait(seen, signal);
     }

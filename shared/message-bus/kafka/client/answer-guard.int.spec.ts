@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { connectForTests, kafkaSettings } from '../testing/test-bus.kafka.ts';
+import { connectForTests, kafkaSettings } from '../../../testing/engines/test-bus.kafka.ts';
 
 /** An answer of two bytes, which is too short for a correlation id. */
 const NONSENSE = Buffer.from([0, 0, 0, 2, 0, 0]);

@@ -3,8 +3,8 @@ import { brokerConnections, type BrokerConnection } from './kafkajs-internals.ka
 let isGuarded = false;
 
 /**
- * Breaks a connection whose answers are not Kafka's. kafkajs 2.2.4 throws at such an answer where nothing catches it,
- * so a port on which another server listens would end the process.
+ * Breaks a connection whose answers are not Kafka's. kafkajs 2.2.4 throws uncatchably at such an answer, so a port on
+ * which another server listens would end the process.
  */
 export const guardAnswers = (): void => {
   if (isGuarded) return;

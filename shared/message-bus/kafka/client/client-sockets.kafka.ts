@@ -5,8 +5,8 @@ import type { ISocketFactory } from 'kafkajs';
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
- * The sockets of one kafkajs client. kafkajs keeps retrying after its caller has given up, and when it disconnects it
- * waits for answers that never come. After `cut` the client can neither reach a broker nor keep a socket open.
+ * The sockets of one kafkajs client. kafkajs keeps retrying after its caller has given up, and on disconnect it waits
+ * for answers that never come. After `cut`, the client can neither reach a broker nor keep a socket open.
  */
 export class ClientSockets {
   private readonly sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ export class ClientSockets {
     return this.sockets.size > 0;
   }
 
-  /** Destroys all sockets. Requests that wait for an answer fail at once. */
+  /** Destroys all sockets, so that pending requests fail at once. */
   cut(): void {
     this.isCut = true;
     for (const socket of this.sockets) socket.destroy(new Error('this client was closed'));

@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs';
 import { compressFrameSync, decompressFrameSync } from 'lz4-napi';
 import { compressSync, uncompressSync } from 'snappy';
-import { compress, decompress } from '../primitives/stored-batches.ts';
+import { compress, decompress } from '../../../primitives/sqlite/stored-batches.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
@@ -9,7 +9,7 @@ const { CompressionCodecs, CompressionTypes } = kafkajs;
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const XERIAL_HEADER_BYTES = 16;
 
-/** Adds codecs: kafkajs has gzip only, and a consumer that meets a message of another codec stops. */
+/** Registers codecs. kafkajs has gzip only, and a consumer stops at a message of another codec. */
 export const registerCodecs = (): void => {
   Object.assign(CompressionCodecs, {
     [CompressionTypes.ZSTD]: codec(compress, decompress),

@@ -5,7 +5,7 @@ let isGuarded = false;
 /**
  * Stops the polling of idle connections. kafkajs 2.2.4 checks every millisecond, on every connection, whether a request
  * waits, which costs 4 % of a core and causes a warning of Node about negative timeouts. The check is needed only while
- * a request waits or the broker throttles; a new request and every answer start it again.
+ * a request waits or the broker throttles; each new request and each answer starts it again.
  */
 export const guardIdleLoops = (): void => {
   if (isGuarded) return;

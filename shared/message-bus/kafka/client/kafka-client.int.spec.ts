@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { eventually } from '../testing/eventually.ts';
-import { KafkaProxy } from '../testing/kafka-proxy.ts';
-import { whereServer } from '../testing/servers.ts';
-import { connectForTests, kafkaForTests } from '../testing/test-bus.kafka.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import { KafkaProxy } from '../../../testing/engines/kafka-proxy.ts';
+import { whereServer } from '../../../testing/engines/servers.ts';
+import { connectForTests, kafkaForTests } from '../../../testing/engines/test-bus.kafka.ts';
+import { startStopwatch } from '../../../testing/stopwatch.ts';
 
 whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = kafkaForTests(brokers);

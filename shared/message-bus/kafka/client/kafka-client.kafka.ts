@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
-import type { KafkaSasl, Settings } from '../config/settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
+import type { KafkaSasl, Settings } from '../../../config/settings.ts';
+import { CannotStart } from '../../../errors/cannot-start.ts';
 import type { Logger } from 'pino';
-import { inTime } from '../primitives/in-time.ts';
+import { inTime } from '../../../primitives/waiting/in-time.ts';
 import { guardAnswers } from './answer-guard.kafka.ts';
 import { registerCodecs } from './compression-codecs.kafka.ts';
 import { ClientSockets } from './client-sockets.kafka.ts';
@@ -14,7 +14,7 @@ import { kafkaLogCreator } from './kafka-logger.kafka.ts';
 
 export type KafkaSettings = Pick<Settings, 'KAFKA_SASL' | 'KAFKA_TLS'> & { KAFKA_BROKERS: string[] };
 
-/** One kafkajs client and its sockets. Whatever may have to be closed separately has a client of its own. */
+/** One kafkajs client and its sockets. A part that may have to be closed separately has a client of its own. */
 export interface KafkaClient {
   kafka: Kafka;
   sockets: ClientSockets;
@@ -22,7 +22,7 @@ export interface KafkaClient {
 
 const DISCONNECT_MS = 1_500;
 
-/** The longest pause before a try, and what a try takes that fails at once. */
+/** The longest pause before a retry, plus the time of a retry that fails at once. */
 const LAST_TRY_MS = 1_200;
 
 /**
@@ -56,8 +56,8 @@ export const kafkaClients = (settings: KafkaSettings, logger: Logger): (() => Ka
 };
 
 /**
- * Disconnects from the brokers. When that takes too long or fails, it cuts the sockets, and waits for the retry that kafkajs
- * has still planned, which fails now: left alone, it would look for a coordinator after everything else has ended.
+ * Disconnects from the brokers. If that takes too long or fails, cuts the sockets and waits for the retry that kafkajs
+ * has scheduled, which then fails: left alone, it would look for a coordinator after everything else has ended.
  */
 export const disconnectOrCut = async ({ sockets }: KafkaClient, disconnect: () => Promise<unknown>): Promise<void> => {
   const leaving = disconnect().then(() => true);

@@ -21,16 +21,16 @@ export const isOffsetOutOfRange = (error: unknown): boolean => error instanceof 
 export const isLoginRefused = (error: unknown): boolean =>
   Array.from(chain(error)).some((cause) => cause.name === 'KafkaJSSASLAuthenticationError');
 
-/** Returns the reason in one line. For topics that could not be created, kafkajs has it only in the nested errors. */
+/** Returns the reason in one line. For topics that could not be created, only kafkajs's nested errors have it. */
 export const reasonOf = (error: unknown): string => {
   if (error instanceof kafkajs.KafkaJSAggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ');
   return error instanceof Error ? error.message : String(error);
 };
 
-/** Whether a retry may succeed. It cannot when access is denied, say, or when a message cannot be decoded. */
+/** Whether a retry may succeed. It cannot if, for example, access is denied or a message cannot be decoded. */
 export const isRetriable = (error: unknown): boolean => {
   const innermost = Array.from(chain(error)).at(-1);
-  // kafkajs does not retry this error, but a cluster has no coordinator while that broker is away.
+  // kafkajs does not retry this error, but a cluster has no coordinator while that broker is down.
   if (innermost instanceof kafkajs.KafkaJSGroupCoordinatorNotFound) return true;
   return innermost instanceof kafkajs.KafkaJSError && innermost.retriable;
 };

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { KafkaMessage } from 'kafkajs';
 
 /**
- * The internals of kafkajs 2.2.4 that are used here. The version is pinned. They have no types, so these follow its
- * sources. The specs of the two guards, and of the bus on Kafka, fail when any of it changes.
+ * The internals of kafkajs 2.2.4 that are used here, typed after its sources. The version is pinned. The specs of the
+ * two guards, and of the bus on Kafka, fail when any of these internals change.
  */
 const require = createRequire(import.meta.url);
 
@@ -32,7 +32,7 @@ export interface FetchedPartition {
   messages: KafkaMessage[];
 }
 
-/** Leaves out messages before the offset, control records and messages of aborted transactions. */
+/** Drops messages before the offset, control records and messages of aborted transactions. */
 export const Batch = require('kafkajs/src/consumer/batch') as new (
   topic: string,
   fetchedOffset: string,

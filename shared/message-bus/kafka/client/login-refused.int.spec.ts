@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { startSaslRefusingBroker } from '../testing/sasl-refusing-broker.ts';
-import { connectForTests, kafkaSettings } from '../testing/test-bus.kafka.ts';
+import { startSaslRefusingBroker } from '../../../testing/engines/sasl-refusing-broker.ts';
+import { connectForTests, kafkaSettings } from '../../../testing/engines/test-bus.kafka.ts';
 
 const PASSWORD = 'h5Qw-hush-9';
 

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { Refusal } from '../../errors/refusal.ts';
-import { LogThrottle } from '../log-throttle.ts';
+import { Refusal } from '../../../errors/refusal.ts';
+import { LogThrottle } from '../../log-throttle.ts';
 
-const MADE_ANEW = 'end every process, remove read.db* and bus.db*, and start again: both are made anew of the events';
+const MADE_ANEW = 'end every process, remove read.db* and bus.db*, and start again: both are rebuilt from the events';
 
-/** What to do, by the name of the file. */
+/** What to do about each damaged file, by its name. */
 const remedies: Record<string, string> = {
   'events.db': 'end every process, and restore events.db from a copy of the data folder: nothing else has the events',
   'vault.db': 'end every process, remove vault.db*, and restore the keys with annals vault restore',
@@ -22,19 +22,19 @@ const damaged = new Set<string>();
 const reported = new LogThrottle();
 let report: Report = () => undefined;
 
-/** From now on each line of a damaged file goes there: once in a while, however often it is met. */
+/** Sets where lines about damaged files go. Each line is repeated only once in a while. */
 export const reportDamage = (to: Report): void => {
   report = to;
 };
 
-/** Whether a file of this name was found damaged in this thread: it stays so until the process ends. */
-export const isDamaged = (name: string): boolean => damaged.has(name);
+/** Whether a file was found damaged in this thread. It stays so until the process ends. */
+export const isDamaged = (file: string): boolean => damaged.has(file);
 
-/** Reports that a file is not as it was written. @returns what requests that need it are answered */
+/** Reports a file whose content is not as it was written. @returns the refusal for requests that need the file */
 export const damageIn = (file: string, what: string, cause?: unknown): Refusal => {
-  damaged.add(basename(file));
+  damaged.add(file);
   const line = damageLine(file, what);
   if (reported.isDue(line)) report(line);
-  const detail = 'what is stored of this is damaged: the log of the service says in which file';
+  const detail = 'stored data that this needs is damaged: the log of the service names the file';
   return new Refusal('dependency_unavailable', detail, { cause: new Error(line, { cause }) });
 };

@@ -1,11 +1,8 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 
-/**
- * Returns the statement, whose errors are explained from now on. The statement itself is changed: a proxy would take longer
- * than a read.
- */
+/** Makes a statement translate its errors. Changes the statement itself: a proxy would take longer than a read. */
 export const guarded = (statement: StatementSync, explained: (error: unknown) => unknown): StatementSync => {
-  // All reads and writes pass here: one more closure for each would take as long as a small read.
+  // Every read and write passes here. One more closure for each would take as long as a small read.
   const attempting =
     <Result>(work: (...parameters: SQLInputValue[]) => Result) =>
     (...parameters: SQLInputValue[]): Result => {

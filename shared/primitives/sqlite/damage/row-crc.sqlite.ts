@@ -2,9 +2,9 @@ import type { SQLInputValue } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 
 /**
- * Computes the CRC-32 of a row, which is stored with it: SQLite itself does not notice when the disk changes a byte of it.
- * It is stored, and changes only by a new column: texts are in UTF-8 and numbers in decimal digits, each value before a
- * byte 1, NULL before a byte 2; and the last value may be a BLOB.
+ * Computes the CRC-32 of a row, which is stored with the row, because SQLite itself does not notice when the disk
+ * changes a byte. The encoding is stored data and changes only with a new column: texts in UTF-8, numbers in decimal
+ * digits, each value followed by a byte 1, NULL by a byte 2; the last value may be a BLOB.
  */
 export const rowCrc = (values: readonly SQLInputValue[]): number => {
   let text = '';
@@ -18,6 +18,5 @@ export const rowCrc = (values: readonly SQLInputValue[]): number => {
   return crc32(text, crc);
 };
 
-/** Whether a row is as it was written. One of before has no CRC, and is taken as it is. */
-export const isWhole = (values: readonly SQLInputValue[], crc: unknown): boolean =>
-  crc === null || crc === rowCrc(values);
+/** Whether a row is as it was written. */
+export const isWhole = (values: readonly SQLInputValue[], crc: unknown): boolean => crc === rowCrc(values);

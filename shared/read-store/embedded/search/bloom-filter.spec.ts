@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { sha256 } from '../primitives/ids.ts';
+import { sha256 } from '../../../primitives/ids.ts';
 import { bloomFilter, mayHave } from './bloom-filter.ts';
 
 const term = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }));

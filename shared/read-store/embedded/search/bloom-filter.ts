@@ -1,12 +1,15 @@
-/** 8 to 16, since the number of bits is a power of two: 1 in 100 terms or fewer is taken for one that is there. */
+/**
+ * Minimum bits per term; up to 16, because the number of bits is a power of two. At most 1 in 100 terms is a false
+ * positive.
+ */
 const BITS_EACH_MIN = 8;
 const PROBES = 5;
-/** Terms are as good as random, so the halves of one are two hashes. */
+/** Terms are practically random, so the two halves of a term serve as two hashes. */
 const HALF = 2 ** 26;
 
 /**
- * Makes a Bloom filter of terms. It is stored, and changes only by a new version: the probes of a term are its lower half plus
- * multiples of its upper half, made odd.
+ * Makes a Bloom filter of terms. Stored data, which changes only with a new version: the probes of a term are its lower
+ * half plus multiples of its upper half, made odd.
  */
 export const bloomFilter = (terms: ReadonlySet<number>): Uint8Array => {
   const bits = 2 ** Math.max(3, Math.ceil(Math.log2(BITS_EACH_MIN * terms.size)));
@@ -20,7 +23,7 @@ export const bloomFilter = (terms: ReadonlySet<number>): Uint8Array => {
   return filter;
 };
 
-/** Whether a term may be one of those of a filter. Of those it always is. */
+/** Whether a term may be in the set of a filter. Never `false` for a term of the set. */
 export const mayHave = (filter: Uint8Array, term: number): boolean => {
   for (let probe = 0; probe < PROBES; probe += 1) {
     const bit = bitOf(filter, term, probe);

@@ -1,10 +1,10 @@
 /**
- * Documents that were found: place and row of one after the other, in order of both. So many numbers are read quickest side
- * by side.
+ * Found documents: order value and row of each, alternating, sorted by both. A flat list of numbers is the fastest to
+ * read.
  */
 export type PostingList = number[];
 
-/** The first and the last place, inclusive, and of their documents the first row of the one and the last of the other. */
+/** The first and the last order value, inclusive, with the first row of the one and the last row of the other. */
 export interface Bounds {
   from: number;
   fromRow: number;
@@ -12,13 +12,13 @@ export interface Bounds {
   toRow: number;
 }
 
-/** Whether one of a list at this index comes before that of another. */
+/** Whether the document at this index comes before a document of another list. */
 const isBefore = (list: PostingList, at: number, other: PostingList, otherAt: number): boolean => {
   const less = (list[at] ?? 0) - (other[otherAt] ?? 0);
   return less < 0 || (less === 0 && (list[at + 1] ?? 0) < (other[otherAt + 1] ?? 0));
 };
 
-/** Returns the same documents in order. */
+/** Returns the same documents, sorted. */
 export const inOrder = (list: PostingList): PostingList => {
   let isOrdered = true;
   for (let at = 2; isOrdered && at < list.length; at += 2) isOrdered = isBefore(list, at - 2, list, at);
@@ -28,7 +28,7 @@ export const inOrder = (list: PostingList): PostingList => {
   return starts.flatMap((at) => list.slice(at, at + 2));
 };
 
-/** Returns the documents of both lists, which have none in common. */
+/** Returns the documents of both lists, which must be disjoint. */
 export const union = (one: PostingList, other: PostingList): PostingList => inOrder(one.concat(other));
 
 /** Returns the documents that are in both lists. */

@@ -2,13 +2,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../schemas/json.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { QueryBudget } from './query-budget.ts';
-import { QueryThread } from './query-thread.sqlite.ts';
-import { QueryThreads } from './query-threads.sqlite.ts';
-import type { SearchIndex } from './read-store.ts';
-import { SqliteReadStore } from './read-store.sqlite.ts';
+import type { JsonObject } from '../../../../schemas/json.ts';
+import { temporaryFolder } from '../../../testing/temporary-folder.ts';
+import { QueryBudget } from '../../query-budget.ts';
+import { QueryThread, QueryThreads } from '../query-threads.sqlite.ts';
+import type { SearchIndex } from '../../read-store.ts';
+import { SqliteReadStore } from '../read-store.sqlite.ts';
 import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
 
 const folder = temporaryFolder();
@@ -17,7 +16,7 @@ const someone = () => new QueryBudget({ caller: 'someone' });
 /** Takes some milliseconds for each run. */
 const LONG =
   'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000) SELECT count(*), ? FROM n';
-/** Takes longer than what one may use before others have a thread of their own. */
+/** Takes longer than a caller may use before it shares the thread of heavy callers. */
 const HOPELESS = LONG.replace('20000', '5000000');
 const runs = (count: number) => Array.from({ length: count }, (_, run) => [run]);
 
@@ -82,6 +81,21 @@ describe('the index of a segment', () => {
     await readStore.close();
   });
 
+  it('is joined when the next begins only if it has more parts than a rebuild makes', async () => {
+    for (const [parts, joined] of [
+      [20, 20],
+      [21, 1],
+    ] as const) {
+      const path = join(folder, `joined-${String(parts)}.db`);
+      const readStore = await openThings(path);
+      for (let at = 0; at < parts; at += 1) await readStore.apply(name, things(1, 4 * at, 4 * at + 4), 1);
+      await readStore.apply(name, things(2, 200, 201, { segment: 2 }), 2);
+      expect(partsOf(path, 1, 7)).toBe(joined);
+      expect(await ordersOf(readStore, 7)).toEqual(numbers(0, 4 * parts));
+      await readStore.close();
+    }
+  });
+
   it('has a filter once the next begins, which is of no use when it changes', async () => {
     const path = join(folder, 'filters.db');
     const readStore = await openThings(path);
@@ -111,30 +125,6 @@ describe('the index of a segment', () => {
     await reopened.apply(name, things(4, 201, 202, { segment: 2 }), 4);
     expect(filters()).toEqual([1]);
     await reopened.close();
-  });
-
-  it('is taken over from a file in which each term of a document had a row', async () => {
-    const path = join(folder, 'old.db');
-    const made = await openThings(path);
-    await made.apply(name, [...things(1, 0, 50), ...things(1, 50, 60, { segment: 2 })], 1);
-    await made.close();
-    const database = new DatabaseSync(path);
-    database.exec(`DROP TABLE "things postings";
-      CREATE TABLE "things terms" (
-        segment INTEGER NOT NULL, term INTEGER NOT NULL, place INTEGER NOT NULL, document INTEGER NOT NULL,
-        PRIMARY KEY (segment, term, place, document)
-      ) STRICT, WITHOUT ROWID;
-      DROP TABLE "things filters";
-      INSERT INTO "things terms" SELECT 1 + (rowid > 50), 7, rowid - 1, rowid FROM things;
-      INSERT INTO "things terms" SELECT 1 + (rowid > 50), 999 + rowid, rowid - 1, rowid FROM things;`);
-    database.close();
-    const readStore = await openThings(path);
-    expect(await ordersOf(readStore, 7)).toEqual(numbers(0, 50));
-    expect(await ordersOf(readStore, 7, 1_030)).toEqual([30]);
-    await readStore.apply(name, [...things(2, 100, 110), ...things(2, 0, 10, { terms: [] })], 2);
-    expect(await ordersOf(readStore, 7)).toEqual([...numbers(10, 50), ...numbers(100, 110)]);
-    await readStore.close();
-    await (await openThings(path)).close();
   });
 });
 

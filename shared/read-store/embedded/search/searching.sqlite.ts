@@ -1,14 +1,16 @@
 import type { SQLInputValue } from 'node:sqlite';
-import type { SqliteCollection } from './collection.sqlite.ts';
-import { PageHits } from './page-hits.ts';
+import type { SqliteCollection } from '../collection.sqlite.ts';
+import { PageHits } from '../../page-hits.ts';
 import type { Bounds } from './posting-list.ts';
-import type { QueryBudget } from './query-budget.ts';
-import { QueryThreads } from './query-threads.sqlite.ts';
-import type { Slice, Work } from './query-worker.sqlite.ts';
+import type { QueryBudget } from '../../query-budget.ts';
+import { QueryThreads } from '../query-threads.sqlite.ts';
+import type { Slice, Work } from '../query-worker.sqlite.ts';
 import type { SearchTables } from './segment-search.sqlite.ts';
-import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
+import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from '../../read-store.ts';
 
-/** What there is no time for is sent to the thread again: so much is sent at first, and then twice what there was time for. */
+/**
+ * Runs in the first call to the thread; then twice the number that fitted into the last slice. The rest is sent again.
+ */
 const RUNS_FIRST = 128;
 const RUNS_MAX = 2_048;
 
@@ -83,7 +85,7 @@ const tablesOf = ({ terms }: SqliteCollection): SearchTables => {
   return terms.tables;
 };
 
-/** Returns what is left of a range after a document. */
+/** Returns the part of a range after a document. */
 const boundsOf = (
   { from, to }: Pick<Search, 'from' | 'to'>,
   direction: 'asc' | 'desc',

@@ -2,12 +2,14 @@ import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import { mayHave } from './bloom-filter.ts';
 import { inOrder, intersection, type Bounds, type PostingList } from './posting-list.ts';
-import type { SearchedSegment } from './read-store.ts';
+import type { SearchedSegment } from '../../read-store.ts';
 import { StoredPostings, type Wanted } from './stored-postings.ts';
 
 type Rows = (sql: string, parameters: readonly SQLInputValue[]) => SQLOutputValue[][];
 
-/** Terms of a segment are stored in so many parts. It is stored, and changes only by a new version. */
+/**
+ * Number of buckets into which the terms of a segment are stored. Stored data, which changes only with a new version.
+ */
 const BUCKETS = 256;
 export const bucketOf = (term: number): number => term % BUCKETS;
 
@@ -25,7 +27,7 @@ const FILTERS_KEPT_BYTES = 128 * 2 ** 20;
 
 /** Searches in segments of one table. */
 export class SegmentSearch {
-  /** By the index of a term: in how many segments nothing had it. What is rarest is looked for first. */
+  /** By the index of a term: in how many segments it was absent. The rarest term is looked up first. */
   private absences: number[] = [];
   private readonly filters = new LRUCache<number, { version: number; filter: Uint8Array }>({
     maxSize: FILTERS_KEPT_BYTES,
@@ -41,13 +43,13 @@ export class SegmentSearch {
     this.filterSql = `SELECT filter FROM ${filters} WHERE segment = ?`;
   }
 
-  /** Another search is for other terms. */
+  /** Resets the statistics, because the next search has other terms. */
   begin(): this {
     this.absences = [];
     return this;
   }
 
-  /** Returns documents in order, whatever the direction is; they may be more than the limit. */
+  /** Returns documents in ascending order, whatever the direction; there may be more than the limit. */
   hits(searched: SearchedSegment, wanted: Wanted): PostingList {
     const { segment, terms } = searched;
     const [only, ...others] = terms;

@@ -1,6 +1,10 @@
+import { firstWhere } from '../../../primitives/first-index.ts';
 import type { Bounds, PostingList } from './posting-list.ts';
 
-/** That documents have terms: the one at an index is at this place, of this row. Side by side, because they are many. */
+/**
+ * Postings as parallel columns, because they are many: the document in `rows[i]` has term `terms[i]` and order value
+ * `places[i]`.
+ */
 export class Postings {
   readonly terms: number[] = [];
   readonly places: number[] = [];
@@ -23,8 +27,9 @@ const SHORT_MAX = 2 ** 32 - 1;
 const HEADER = 3;
 
 /**
- * Writes postings as columns, in order of term, place and row: how many they are, the least place and the least row; all terms; how
- * much greater each place is, and each row, in 4 bytes if all fit, else in 8. It is stored, and changes only by a new version.
+ * Encodes postings as columns, sorted by term, place and row. First the count, the least place and the least row; then
+ * all terms; then each place and each row as its difference from the least, in 4 bytes if all fit, else in 8. Stored
+ * data, which changes only with a new version.
  */
 export const storePostings = (postings: Postings): Uint8Array => {
   const { length: count } = postings;
@@ -41,7 +46,7 @@ export const storePostings = (postings: Postings): Uint8Array => {
   return bytes;
 };
 
-/** Returns the indexes of postings in their order. */
+/** Returns the indexes of postings in sorted order. */
 const inOrderOf = ({ terms, places, rows }: Postings): number[] => {
   const by = (column: readonly number[], one: number, other: number) => (column[one] ?? 0) - (column[other] ?? 0);
   return Array.from(terms.keys()).sort(
@@ -68,7 +73,7 @@ const columnsOf = ({ buffer, byteOffset, byteLength }: Uint8Array, count: number
   return { header, terms, places: shorts(0), rows: shorts(count) };
 };
 
-/** Reads what was stored. */
+/** Reads stored postings. */
 export class StoredPostings {
   private readonly columns: ReturnType<typeof columnsOf>;
   private readonly firstPlace: number;
@@ -85,7 +90,7 @@ export class StoredPostings {
     return this.columns.terms;
   }
 
-  /** Adds all of them to others, but for those that a test leaves out. */
+  /** Adds all postings to others, except those for which `isLeftOut` holds. */
   addTo(postings: Postings, isLeftOut: (term: number, place: number, row: number) => boolean = () => false): void {
     for (const [at, term] of this.columns.terms.entries()) {
       const [place, row] = [this.place(at), this.row(at)];
@@ -93,7 +98,10 @@ export class StoredPostings {
     }
   }
 
-  /** Adds the documents that have a term, within bounds, to a list. @param limit no more than so many of the first or the last */
+  /**
+   * Appends the documents that have a term, within bounds, to a list.
+   * @param limit at most this many of the first or the last
+   */
   find(term: number, { bounds, direction, limit }: Wanted, into: PostingList): void {
     const { first, end } = this.within(term, bounds);
     const from = direction === 'desc' ? Math.max(first, end - limit) : first;
@@ -106,7 +114,7 @@ export class StoredPostings {
     return end - first;
   }
 
-  /** Returns where a term begins, and where it ends. */
+  /** Returns the range of indexes of a term within bounds. */
   private within(term: number, { from, fromRow, to, toRow }: Bounds): { first: number; end: number } {
     const { terms } = this.columns;
     const begins = firstWhere(0, terms.length, (at) => (terms[at] ?? 0) >= term);
@@ -136,14 +144,3 @@ export interface Wanted {
   direction: 'asc' | 'desc';
   limit: number;
 }
-
-/** Returns the first index from which on a condition holds, or the end. */
-const firstWhere = (from: number, end: number, holds: (at: number) => boolean): number => {
-  let [low, high] = [from, end];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-};

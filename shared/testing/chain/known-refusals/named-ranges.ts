@@ -1,7 +1,7 @@
-import type { Refusal } from './rpc-refusals.ts';
-import type { BlockRange } from './suggested-range.ts';
+import type { Refusal } from '../../../chain/client/refusals/rpc-refusals.ts';
+import type { BlockRange } from '../../../chain/client/refusals/suggested-range.ts';
 
-/** What an endpoint was seen to answer to a request of logs, and what is done next. */
+/** A refusal that a provider was seen to send for a request of logs, and the expected reaction. */
 export interface KnownRefusal {
   by: string;
   httpStatus?: number;
@@ -11,22 +11,22 @@ export interface KnownRefusal {
   /** Default: a million blocks from block 1,000,000 on. */
   asked?: BlockRange;
   is: Refusal['kind'];
-  /** How many blocks are asked for next; of a million, 500,000 where the text names nothing. */
+  /** How many blocks to request next; of a million, 500,000 if the text names none. */
   blocks?: number;
-  /** Whether as many blocks will be refused whatever is asked about them. */
+  /** Whether the limit is one of blocks, for any filter, or of logs. */
   of?: 'blocks' | 'logs';
   logsMax?: number;
-  /** How long the endpoint is left alone. */
+  /** How long the endpoint is not asked. */
   retryAfterMs?: number;
 }
 
-/** What is asked for next of a million. */
+/** Number of blocks to request next after a million. */
 export const HALF = 500_000;
 export const ofBlocks = (blocks: number) => ({ is: 'range-too-large', of: 'blocks', blocks }) as const;
 export const ofLogs = (logsMax?: number, blocks = HALF) =>
   ({ is: 'range-too-large', of: 'logs', blocks, ...(logsMax !== undefined && { logsMax }) }) as const;
 
-/** Texts that name a range, or how many blocks the endpoint takes. */
+/** Texts that name a range, or the endpoint's maximum number of blocks. */
 export const namedRanges: readonly KnownRefusal[] = [
   {
     by: 'Alchemy, results',

@@ -1,9 +1,9 @@
-import type { KnownRefusal } from './known-refusals.ts';
+import type { KnownRefusal } from './named-ranges.ts';
 
 const rateLimited = (retryAfterMs?: number) =>
   ({ is: 'rate-limited', ...(retryAfterMs !== undefined && { retryAfterMs }) }) as const;
 
-/** Refusals that are not about the range, although many use its words. */
+/** Refusals that are not about the range, although many use the same words. */
 export const refusalsOfOtherKinds: readonly KnownRefusal[] = [
   {
     by: 'Alchemy, rate',

@@ -1,6 +1,6 @@
-import { HALF, ofBlocks, ofLogs, type KnownRefusal } from './known-refusals.ts';
+import { HALF, ofBlocks, ofLogs, type KnownRefusal } from './named-ranges.ts';
 
-/** Texts that say that the range is too large, and no more. */
+/** Texts that say that the range is too large, without naming one that is not. */
 export const unnamedRanges: readonly KnownRefusal[] = [
   { by: 'Ankr', code: -32_600, message: 'block range is too wide', ...ofBlocks(HALF) },
   {

@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import type { ClientSecret } from '../../../../shared/config/oauth-settings.ts';
+import type { ClientSecret } from '../../../../../shared/config/oauth-settings.ts';
 
 const LIFE_SECONDS = 300;
 

@@ -1,5 +1,5 @@
-import type { ProfileChanges } from '../../../../schemas/events/user-events.ts';
-import type { OAuthProvider } from '../../../../schemas/http/oauth-routes.ts';
+import type { ProfileChanges } from '../../../../../schemas/events/account/user-events.ts';
+import type { OAuthProvider } from '../../../../../schemas/http/account/oauth-routes.ts';
 
 /** What only this service knows of a login that it sent to a provider. */
 export interface LoginSecrets {

@@ -1,7 +1,7 @@
-import type { OAuthProviderSettings } from '../../../../shared/config/oauth-settings.ts';
-import type { Settings } from '../../../../shared/config/settings.ts';
-import type { Clock } from '../../../../shared/primitives/clock.ts';
-import type { OAuthProvider } from '../../../../schemas/http/oauth-routes.ts';
+import type { OAuthProviderSettings } from '../../../../../shared/config/oauth-settings.ts';
+import type { Settings } from '../../../../../shared/config/settings.ts';
+import type { Clock } from '../../../../../shared/primitives/clock.ts';
+import type { OAuthProvider } from '../../../../../schemas/http/account/oauth-routes.ts';
 import type { IdentityProvider, IdentityProviders } from './identity-provider.ts';
 import type { LoginFailures } from './login-failures.ts';
 import { OpenIdProvider } from './openid-provider.oidc.ts';

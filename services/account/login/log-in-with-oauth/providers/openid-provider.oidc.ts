@@ -1,7 +1,7 @@
 import { buildAuthorizationUrl, customFetch, discovery, type Configuration } from 'openid-client';
-import { isInsecure, type OpenIdProviderSettings } from '../../../../shared/config/oauth-settings.ts';
-import { unavailable } from '../../../../shared/errors/refusal.ts';
-import { DeadlineExceeded, withinDeadline } from '../../../../shared/primitives/within-deadline.ts';
+import { isInsecure, type OpenIdProviderSettings } from '../../../../../shared/config/oauth-settings.ts';
+import { unavailable } from '../../../../../shared/errors/refusal.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../../../shared/primitives/waiting/within-deadline.ts';
 import { signClientSecret } from './client-secret-token.ts';
 import { hasNonce, IdTokens } from './id-tokens.jose.ts';
 import type { IdentityProvider, IdToken, LoginSecrets, ProviderIdentity, ReturnedLogin } from './identity-provider.ts';

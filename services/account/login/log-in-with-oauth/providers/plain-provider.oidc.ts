@@ -1,6 +1,6 @@
 import { buildAuthorizationUrl, Configuration, customFetch } from 'openid-client';
-import { isInsecure, type PlainProviderSettings } from '../../../../shared/config/oauth-settings.ts';
-import { withinDeadline } from '../../../../shared/primitives/within-deadline.ts';
+import { isInsecure, type PlainProviderSettings } from '../../../../../shared/config/oauth-settings.ts';
+import { withinDeadline } from '../../../../../shared/primitives/waiting/within-deadline.ts';
 import type { IdentityProvider, LoginSecrets, ProviderIdentity, ReturnedLogin } from './identity-provider.ts';
 import { personOf, subjectAt } from './provider-claims.ts';
 import { ProviderFault } from './provider-fault.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ClaimPaths } from '../../../../shared/config/oauth-settings.ts';
+import type { ClaimPaths } from '../../../../../shared/config/oauth-settings.ts';
 import { isKnown, OPENID_CLAIMS, personOf, subjectAt } from './provider-claims.ts';
 
 const personWith = (subject: unknown, said: object = {}, paths: ClaimPaths = {}) =>

@@ -1,7 +1,7 @@
-import type { ProfileChanges } from '../../../../schemas/events/user-events.ts';
-import type { ClaimPaths } from '../../../../shared/config/oauth-settings.ts';
-import { fittedProfile } from '../../domain/profile.ts';
-import { errorOfText, fittedText } from '../../domain/visible-text.ts';
+import type { ProfileChanges } from '../../../../../schemas/events/account/user-events.ts';
+import type { ClaimPaths } from '../../../../../shared/config/oauth-settings.ts';
+import { fittedProfile } from '../../../users/domain/profile.ts';
+import { errorOfText, fittedText } from '../../../users/domain/visible-text.ts';
 import type { ProviderIdentity } from './identity-provider.ts';
 import { ProviderFault } from './provider-fault.ts';
 

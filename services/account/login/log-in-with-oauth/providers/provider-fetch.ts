@@ -1,3 +1,4 @@
+import { AnswerTooLarge, readBounded } from '../../../../../shared/primitives/read-bounded.ts';
 import { ProviderFault } from './provider-fault.ts';
 
 /** No answer that is read here has more: a discovery document and keys have some KiB. */
@@ -42,23 +43,10 @@ const ask = async (url: URL, options: RequestInit) => {
   try {
     const response = await fetch(url, { ...options, redirect: 'manual' });
     const { status, headers } = response;
-    return { status, headers, body: await readBounded(response, url) };
+    return { status, headers, body: await readBounded(response, ANSWER_BYTES_MAX) };
   } catch (cause) {
-    if (cause instanceof ProviderFault) throw cause;
+    if (cause instanceof AnswerTooLarge)
+      throw new ProviderFault('answer_refused', `${url.origin} answered more than 256 KiB`, { cause });
     throw new ProviderAway(`${url.origin} does not answer`, { cause });
   }
-};
-
-const readBounded = async ({ body }: Response, { origin }: URL): Promise<Buffer | null> => {
-  if (!body) return null;
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    length += chunk.length;
-    if (length > ANSWER_BYTES_MAX) {
-      throw new ProviderFault('answer_refused', `${origin} answered more than 256 KiB`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 };

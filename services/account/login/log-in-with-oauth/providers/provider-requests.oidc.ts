@@ -10,11 +10,11 @@ import {
   type Configuration,
   type CustomFetch,
 } from 'openid-client';
-import type { OAuthProvider } from '../../../../schemas/http/oauth-routes.ts';
-import type { OAuthProviderSettings } from '../../../../shared/config/oauth-settings.ts';
-import { Refusal, unavailable } from '../../../../shared/errors/refusal.ts';
-import type { Clock } from '../../../../shared/primitives/clock.ts';
-import { DeadlineExceeded } from '../../../../shared/primitives/within-deadline.ts';
+import type { OAuthProvider } from '../../../../../schemas/http/account/oauth-routes.ts';
+import type { OAuthProviderSettings } from '../../../../../shared/config/oauth-settings.ts';
+import { Refusal, unavailable } from '../../../../../shared/errors/refusal.ts';
+import type { Clock } from '../../../../../shared/primitives/clock.ts';
+import { DeadlineExceeded } from '../../../../../shared/primitives/waiting/within-deadline.ts';
 import type { LoginSecrets, ReturnedLogin } from './identity-provider.ts';
 import type { LoginFailures } from './login-failures.ts';
 import { failureByCode, ProviderFault, type ProviderFailure } from './provider-fault.ts';

@@ -1,3 +1,0 @@
-import { simulateBundlers } from '../testing/bundler-seeds.ts';
-
-simulateBundlers('even');

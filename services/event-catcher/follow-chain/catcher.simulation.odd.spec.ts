@@ -1,3 +1,0 @@
-import { simulateCatchers } from '../testing/catcher-seeds.ts';
-
-simulateCatchers('odd');

@@ -1,3 +1,0 @@
-import { simulateOddNodes } from '../testing/odd-node-seeds.ts';
-
-simulateOddNodes('odd-nodes.two', 2);

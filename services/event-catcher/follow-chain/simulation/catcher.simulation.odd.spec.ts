@@ -1,0 +1,3 @@
+import { simulateCatchers } from '../../testing/simulation/catcher-seeds.ts';
+
+simulateCatchers('odd');

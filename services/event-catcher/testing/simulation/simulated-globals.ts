@@ -1,0 +1,72 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { SimulatedTime } from './simulated-time.ts';
+
+interface Simulated {
+  time: SimulatedTime;
+  /** @returns a number from 0 up to, and without, 1 */
+  random: () => number;
+  fetch: typeof fetch;
+}
+
+/** The simulation whose code runs now. Other specs have left work in the same process, whose time is the real one. */
+const worlds = new AsyncLocalStorage<Simulated>();
+
+interface Replaced {
+  fetch: typeof fetch;
+  performance: Pick<Performance, 'now'>;
+  setTimeout: (act: () => void, ms?: number) => unknown;
+  clearTimeout: (timer: unknown) => void;
+  Date: Pick<DateConstructor, 'now'>;
+  Math: Pick<Math, 'random'>;
+  AbortSignal: Pick<typeof AbortSignal, 'timeout'>;
+}
+
+/** Calls the simulated function within a simulation, and the real one elsewhere. */
+const replace = <Owner extends object>(
+  owner: Owner,
+  name: keyof Owner,
+  simulated: (world: Simulated, ...args: never[]) => unknown,
+): (() => void) => {
+  const before = Object.getOwnPropertyDescriptor(owner, name);
+  const real = owner[name] as (...args: unknown[]) => unknown;
+  const value = (...args: unknown[]) => {
+    const world = worlds.getStore();
+    return world ? simulated(world, ...(args as never[])) : real.apply(owner, args);
+  };
+  Object.defineProperty(owner, name, { value, configurable: true, writable: true });
+  return () => {
+    if (before) Object.defineProperty(owner, name, before);
+    else Reflect.deleteProperty(owner, name);
+  };
+};
+
+const timeoutSignal = ({ time }: Simulated, ms: number): AbortSignal => {
+  const late = new AbortController();
+  time.after(ms, () => {
+    late.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  });
+  return late.signal;
+};
+
+const replaceAll = (): (() => void)[] => {
+  const globals = globalThis as unknown as Replaced;
+  return [
+    replace(globals, 'fetch', ({ fetch }, ...request: Parameters<typeof globalThis.fetch>) => fetch(...request)),
+    replace(globals, 'setTimeout', ({ time }, act: () => void, ms = 0) => time.after(ms, act)),
+    replace(globals, 'clearTimeout', (_, cancel?: () => void) => cancel?.()),
+    replace(globals.performance, 'now', ({ time }) => time.elapsed()),
+    replace(globals.Date, 'now', ({ time }) => time.now()),
+    replace(globals.Math, 'random', ({ random }) => random()),
+    replace(globals.AbortSignal, 'timeout', timeoutSignal),
+  ];
+};
+
+/** Runs a function in a world of its own, with simulated time, randomness and network. */
+export const inSimulation = async <Result>(simulated: Simulated, run: () => Promise<Result>): Promise<Result> => {
+  const restored = replaceAll();
+  try {
+    return await worlds.run(simulated, () => simulated.time.until(run()));
+  } finally {
+    for (const restore of restored.toReversed()) restore();
+  }
+};

@@ -1,0 +1,3 @@
+import { simulateBundlers } from '../testing/bundler-simulation/bundler-seeds.ts';
+
+simulateBundlers('odd');

@@ -1,0 +1,3 @@
+/** Hard forks of Ethereum, oldest first. */
+export const HARDFORKS = ['london', 'prague', 'osaka'] as const;
+export type Hardfork = (typeof HARDFORKS)[number];

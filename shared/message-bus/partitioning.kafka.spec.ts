@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import { partitionOfKey } from './partitioning.ts';
+
+const PARTITIONS = 997;
+const partitionFor = kafkajs.Partitioners.DefaultPartitioner();
+const partitionMetadata = Array.from({ length: PARTITIONS }, (_, partitionId) => ({
+  ...{ partitionId, partitionErrorCode: 0, leader: 0, replicas: [], isr: [] },
+}));
+
+it('a key has the partition that the default partitioner of Kafka gives it, whatever its length', () => {
+  for (let length = 0; length < 200; length += 1) {
+    const key = `Ω${randomBytes(length).toString('latin1')}`;
+    const expected = partitionFor({ topic: 't', partitionMetadata, message: { key, value: null } });
+    expect([key, partitionOfKey({ hash: 'murmur2', partitions: PARTITIONS }, key)]).toEqual([key, expected]);
+    expect(partitionOfKey({ hash: 'crc32', partitions: 12 }, key)).toBe(crc32(key) % 12);
+  }
+});

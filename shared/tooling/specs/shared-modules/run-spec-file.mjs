@@ -1,0 +1,54 @@
+import { createRequire, registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import '../../typescript/compile-on-import.mjs';
+import { restoreGlobals, setGlobals } from './spec-globals.mjs';
+
+/**
+ * @typedef {(
+ *   globalConfig: unknown, config: unknown, environment: unknown, runtime: unknown, path: string, send?: unknown
+ * ) => Promise<unknown>} TestRunner
+ */
+
+const require = createRequire(import.meta.url);
+/** @type {{ default: TestRunner }} */
+const circus = require('jest-circus/runner');
+const globals = new URL('spec-globals.mjs', import.meta.url).href;
+/** Where jest-circus keeps the handlers of its events for the file that it runs. */
+const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '@jest/globals' ? { url: globals, shortCircuit: true } : next(specifier, context),
+});
+process.setSourceMapsEnabled(true);
+
+/** What jest-circus asks of jest's runtime, with Node's own modules instead of those of a new context. */
+const runtime = {
+  /** @param {string} path of jest-circus' own module, which has the state of one file */
+  requireInternalModule: (path) => {
+    Reflect.deleteProperty(globalThis, EVENT_HANDLERS);
+    Reflect.deleteProperty(require.cache, path);
+    return require(path);
+  },
+  requireModule: require,
+  setGlobalsForRuntime: setGlobals,
+  unstable_shouldLoadAsEsm: () => true,
+  /** @param {string} path */
+  unstable_importModule: (path) => {
+    // jest's own finds the source maps of modules that jest compiles only.
+    Reflect.deleteProperty(Error, 'prepareStackTrace');
+    return import(pathToFileURL(path).href);
+  },
+  enterTestCode: () => undefined,
+  leaveTestCode: () => undefined,
+};
+
+/**
+ * Runs a spec file in the process of its worker, with the modules that files before it have loaded: to load them anew for
+ * each file, as jest does, takes more of the processor than most specs do.
+ * @type {TestRunner}
+ */
+const runSpecFile = (globalConfig, config, environment, _runtime, path, send) =>
+  circus.default(globalConfig, config, environment, runtime, path, send).finally(restoreGlobals);
+
+export default runSpecFile;
