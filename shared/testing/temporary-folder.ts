@@ -1,13 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from '@jest/globals';
 
-/** Makes a folder that is removed after the test file. */
-export const temporaryFolder = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
-  afterAll(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return folder;
-};
+/** Makes a folder, which the test runner removes after the last hook of the spec file. */
+export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'annals-test-'));

@@ -9,7 +9,7 @@ const STDOUT = 1;
 const MESSAGE_LINES_MAX = 15;
 
 /** @typedef {{ fullName: string, failureMessages: string[] }} TestResult */
-/** @typedef {{ testFilePath: string, testExecError?: { message: string }, testResults: TestResult[] }} FileResult */
+/** @typedef {{ testFilePath: string, testExecError?: { message: string, stack?: string }, testResults: TestResult[] }} FileResult */
 
 const STACK_LINE = /^\s+at /;
 
@@ -29,7 +29,11 @@ const cut = (text) =>
  */
 const failuresOf = ({ testFilePath, testExecError, testResults }) =>
   [
-    { fullName: 'cannot be loaded', failureMessages: testExecError ? [testExecError.message] : [] },
+    // jest has the failures of `afterAll` in the stack, and no message.
+    {
+      fullName: 'fails outside its tests',
+      failureMessages: testExecError ? [testExecError.message || (testExecError.stack ?? '')] : [],
+    },
     ...testResults,
   ].flatMap(({ fullName, failureMessages }) =>
     failureMessages.flatMap((message) => [

@@ -1,4 +1,8 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createRequire, registerHooks } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import '../../typescript/compile-on-import.mjs';
 import { restoreGlobals, setGlobals } from './spec-globals.mjs';
@@ -43,12 +47,35 @@ const runtime = {
   leaveTestCode: () => undefined,
 };
 
+/** Programs that end now may still write to a folder: its removal is tried this often, 100 ms later each time. */
+const REMOVALS_MAX = 15;
+
+/**
+ * Gives the specs that run meanwhile a folder of their own for temporary files. The folder is removed after the last hook of the
+ * spec file, because hooks stop the programs that write to it.
+ * @template Result
+ * @param {() => Promise<Result>} run
+ */
+const withTemporaryFolder = async (run) => {
+  const outer = tmpdir();
+  const folder = mkdtempSync(join(outer, 'annals-spec-'));
+  process.env['TMPDIR'] = folder;
+  try {
+    return await run();
+  } finally {
+    process.env['TMPDIR'] = outer;
+    await rm(folder, { recursive: true, force: true, maxRetries: REMOVALS_MAX });
+  }
+};
+
 /**
  * Runs a spec file in the process of its worker, with the modules that files before it have loaded: to load them anew for
  * each file, as jest does, takes more of the processor than most specs do.
  * @type {TestRunner}
  */
 const runSpecFile = (globalConfig, config, environment, _runtime, path, send) =>
-  circus.default(globalConfig, config, environment, runtime, path, send).finally(restoreGlobals);
+  withTemporaryFolder(() =>
+    circus.default(globalConfig, config, environment, runtime, path, send).finally(restoreGlobals),
+  );
 
 export default runSpecFile;
