@@ -21,7 +21,10 @@ const examples = join(root, 'deploy/examples');
 const WITHIN_MS = 60_000;
 const run = promisify(execFile);
 
-const python = pythonWith(['requests', 'socketio'], join(examples, 'follow-without-library/requirements.txt'));
+const python = pythonWith(
+  ['requests', 'socketio', 'aiohttp'],
+  join(examples, 'follow-without-library/requirements.txt'),
+);
 const hasCurl = existsSync('/usr/bin/curl');
 const whereThereIs = (what: string, isThere: boolean) => {
   if (!isThere) process.stdout.write(`the examples with ${what}: skipped, there is none\n`);
@@ -147,9 +150,12 @@ describe('the examples that follow an event, beside one program', () => {
         // What the first had printed just before it was killed may come again.
         const after = observed(script.lines).slice(-Number(BigInt(last) - BigInt(first)));
         const wanted = Array.from(after, (_, at) => `observed ${String(BigInt(first) + 1n + BigInt(at))}`);
-        expect({ after, isRepeated: new Set(before).size < before.length }).toEqual({
+        // The output is compared with itself, so that a failure shows it.
+        const { output } = script;
+        expect({ after, isRepeated: new Set(before).size < before.length, output }).toEqual({
           after: wanted,
           isRepeated: false,
+          output,
         });
         await script.kill();
       }

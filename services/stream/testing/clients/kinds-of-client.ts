@@ -72,7 +72,8 @@ export const eventStream: KindOfClient = async (followed) => {
     await client.ended;
     if (client.messages('gap').length > 0) followed.hasGap();
     endListening();
-    lastEventId = client.lastEventId;
+    // A connection that was cut before its first event has no id: the id of the connection before it still counts.
+    lastEventId = client.lastEventId ?? lastEventId;
   });
 };
 
