@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
 import { exclusively } from './installation/exclusive.mjs';
 import { Failure } from './failure.mjs';
-import { inspectInstallation, install, recordInstallation } from './installation/install.mjs';
+import { fitsLockfile, inspectInstallation, install, recordInstallation } from './installation/install.mjs';
 import { findNode, nodeFolder } from './installation/node.mjs';
 
 /** The checkout's folder. */
@@ -21,9 +21,13 @@ const linkProgram = () => {
 
 /** @param {Needs} needs */
 const installPackages = async (needs) => {
-  if (inspectInstallation(root, needs).whole) return;
-  console.error('Installing the packages; this takes a minute, once.');
-  await install(root, needs);
+  const { whole, remove } = inspectInstallation(root, needs);
+  if (whole) return;
+  // After `npm ci` only our record is missing.
+  if (remove.length > 0 || !fitsLockfile(root, needs)) {
+    console.error('Installing the packages; this takes a minute, once.');
+    await install(root, needs);
+  }
   linkProgram();
   recordInstallation(root);
 };

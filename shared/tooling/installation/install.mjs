@@ -14,7 +14,8 @@ const STAMP = 'node_modules/.annals-installed.json';
  * What was installed: `wanted` is a digest of the lockfile, `contents` the entries of each package's folder,
  * `development` whether the packages that only development needs are there too.
  * @typedef {{ wanted: string, development: boolean, contents: Record<string, string> }} Stamp
- * @typedef {{ packages: Record<string, { dev?: boolean }> }} Lockfile
+ * @typedef {{ packages?: Record<string, LockedPackage> }} Lockfile
+ * @typedef {{ version?: string, dev?: boolean, optional?: boolean, os?: string[], cpu?: string[], libc?: string[] }} LockedPackage
  */
 
 /** @param {string} folder */
@@ -47,14 +48,19 @@ const readStamp = (root) => {
 };
 
 /**
+ * The packages that a lockfile names, by folder.
+ * @param {string} file
+ */
+const packagesOf = (file) => {
+  if (!existsSync(file)) return {};
+  return /** @type {Lockfile} */ (JSON.parse(readFileSync(file, 'utf8'))).packages ?? {};
+};
+
+/**
  * What npm has installed.
  * @param {string} root
  */
-const installedPackages = (root) => {
-  if (!existsSync(join(root, INSTALLED))) return {};
-  const { packages } = /** @type {Lockfile} */ (JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')));
-  return packages;
-};
+const installedPackages = (root) => packagesOf(join(root, INSTALLED));
 
 /** @param {string} root */
 const hasDevelopment = (root) =>
@@ -75,6 +81,31 @@ export const inspectInstallation = (root, { development = false } = {}) => {
   if (damaged.length > 0) return { whole: false, remove: [...damaged, INSTALLED] };
   const whole = stamp?.wanted === wanted(root) && (stamp.development || !development);
   return { whole, remove: [] };
+};
+
+/**
+ * Whether a package is needed on this machine. One with a C library of its own may be of the other one, which is not known here.
+ * @param {LockedPackage} locked
+ * @param {boolean} development
+ */
+const isNeeded = ({ dev, optional, os, cpu, libc }, development) => {
+  const isForThisMachine = (os?.includes(process.platform) ?? true) && (cpu?.includes(process.arch) ?? true) && !libc;
+  return (development || !dev) && (!optional || (os !== undefined && isForThisMachine));
+};
+
+/**
+ * Whether npm has installed the packages of the lockfile that this machine needs, as `npm ci` does.
+ * @param {string} root
+ * @param {{ development?: boolean }} [needs]
+ */
+export const fitsLockfile = (root, { development = false } = {}) => {
+  const installed = installedPackages(root);
+  return Object.entries(packagesOf(join(root, 'package-lock.json'))).every(
+    ([folder, locked]) =>
+      folder === '' ||
+      !isNeeded(locked, development) ||
+      (installed[folder]?.version === locked.version && existsSync(join(root, folder, 'package.json'))),
+  );
 };
 
 /**

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { inspectInstallation, recordInstallation } from './install.mjs';
+import { fitsLockfile, inspectInstallation, recordInstallation } from './install.mjs';
 
 const folder = temporaryFolder();
 let root: string;
@@ -84,5 +84,50 @@ describe('an installation', () => {
   it('is damaged when a command is missing', () => {
     remove('node_modules/.bin/tool');
     expect(inspectInstallation(root).remove).toContain('node_modules/.bin');
+  });
+});
+
+describe('what `npm ci` installed', () => {
+  const locked = {
+    '': {},
+    'node_modules/left': { version: '1.0.0' },
+    'node_modules/right': { version: '2.0.0', dev: true },
+  };
+  const lock = (packages: object): void => {
+    write('package-lock.json', JSON.stringify({ packages }));
+  };
+  const development = { development: true };
+
+  it('fits the lockfile without a record of ours', () => {
+    lock({ ...locked, 'node_modules/elsewhere': { version: '1.0.0', optional: true, os: ['another'] } });
+    write('node_modules/.package-lock.json', JSON.stringify({ packages: locked }));
+    expect([fitsLockfile(root), fitsLockfile(root, development)]).toEqual([true, true]);
+  });
+
+  it('fits the lockfile for running, but not for development, when packages that only development needs are missing', () => {
+    lock(locked);
+    const installed = { 'node_modules/left': locked['node_modules/left'] };
+    write('node_modules/.package-lock.json', JSON.stringify({ packages: installed }));
+    expect([fitsLockfile(root), fitsLockfile(root, development)]).toEqual([true, false]);
+  });
+
+  it('does not fit a lockfile that names another version', () => {
+    lock({ ...locked, 'node_modules/left': { version: '1.0.1' } });
+    write('node_modules/.package-lock.json', JSON.stringify({ packages: locked }));
+    expect(fitsLockfile(root)).toBe(false);
+  });
+
+  it('does not fit a lockfile whose package for this machine is missing', () => {
+    const { platform, arch } = process;
+    lock({ ...locked, 'node_modules/native': { version: '1.0.0', optional: true, os: [platform], cpu: [arch] } });
+    write('node_modules/.package-lock.json', JSON.stringify({ packages: locked }));
+    expect(fitsLockfile(root)).toBe(false);
+  });
+
+  it('does not fit the lockfile when the folder of a package is missing', () => {
+    lock(locked);
+    write('node_modules/.package-lock.json', JSON.stringify({ packages: locked }));
+    remove('node_modules/left');
+    expect(fitsLockfile(root)).toBe(false);
   });
 });
