@@ -90,14 +90,23 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   return { ...urls, isReady, development };
 };
 
+/** The share of `STOP_SECONDS` that the local chain has to write its state. */
+const CHAIN_SHARE = 0.9;
+
 const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chains> => {
   if (settings.CHAINS) {
     await requireServedChains(settings.CHAINS);
     return { settings: settings.CHAINS };
   }
   const folder = join(settings.DATA_DIR, 'chain');
-  shutdown.add('a local chain that is still starting', () => endLeftOverChain(folder));
-  const chain = await startLocalChain({ chainId: LOCAL_CHAIN_ID, folder, port: settings.LOCAL_CHAIN_PORT });
+  const stopsWithinMs = settings.STOP_SECONDS * CHAIN_SHARE * 1_000;
+  shutdown.add('a local chain that is still starting', () => endLeftOverChain(folder, stopsWithinMs));
+  const chain = await startLocalChain({
+    chainId: LOCAL_CHAIN_ID,
+    folder,
+    port: settings.LOCAL_CHAIN_PORT,
+    stopsWithinMs,
+  });
   shutdown.add('local chain', chain.stop);
   const { chainId, rpcUrl } = chain;
   const followed = chainSettings.parse({ chainId, rpcUrls: [rpcUrl], confirmations: LOCAL_FINAL_DEPTH });

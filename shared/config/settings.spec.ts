@@ -129,6 +129,7 @@ describe('settings', () => {
     ['VERIFY_SECONDS', '0'],
     ['VERIFY_SECONDS', 'never'],
     ['LOG_LEVEL', 'verbose'],
+    ['STOP_SECONDS', '0'],
     ['SMTP_URL', 'http://mail.example'],
     ['SMTP_URL', 'mail.example:25'],
     ['SMTP_URL', 'smtp://'],

@@ -183,6 +183,10 @@ export const settingDefinitions = {
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     "pino's levels",
   ),
+  STOP_SECONDS: setting(
+    z.coerce.number().positive().max(3_600).default(4.5),
+    'how long a stop may take: a process that needs longer ends with exit code 1',
+  ),
   DOCS: setting(z.enum(['on', 'off']).optional(), 'whether /docs is served; default on, in production off'),
   SEAL_SECONDS: setting(
     z.coerce.number().int().min(1).max(604_800).optional(),

@@ -5,9 +5,6 @@ import { createLogger, type Logger } from './logger.ts';
 import { keepFilesPrivate } from '../primitives/files/keep-files-private.ts';
 import { Shutdown } from './shutdown.ts';
 
-/** How long Ctrl-C may take. Acknowledged data is stored long before. */
-const STOP_WITHIN_MS = 4_500;
-
 export interface StartingProcess {
   settings: Settings;
   logger: Logger;
@@ -51,7 +48,7 @@ const run = async (start: (process: StartingProcess) => Promise<string>, startin
 };
 
 /** Stops once, however often a stop is requested: by a signal, or by the end of the launcher. */
-const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promise<unknown>): void => {
+const stopWhenAsked = ({ settings, shutdown, logger }: StartingProcess, hasStarted: Promise<unknown>): void => {
   let exitCode = 0;
   const stop = (): void => {
     if (shutdown.isRequested) return;
@@ -61,7 +58,7 @@ const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promis
       logger.error('a part did not stop in time; nothing that was acknowledged is lost');
       shutdown.abandon();
       process.exit(1);
-    }, STOP_WITHIN_MS).unref();
+    }, settings.STOP_SECONDS * 1_000).unref();
     void hasStarted
       .then(() => shutdown.run())
       .then(() => {

@@ -10,6 +10,7 @@ import { CannotStart } from '../errors/cannot-start.ts';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { makeFolder } from '../primitives/files/make-folder.ts';
 import { pause } from '../primitives/waiting/pause.ts';
+import { isListening } from './listening-process.ts';
 
 export interface LocalChain {
   chainId: number;
@@ -26,7 +27,12 @@ export interface LocalChainOptions {
   folder: string;
   /** 0 means any free port. */
   port: number;
+  /** Time for anvil to write its state before it is killed. Default: 4 s. */
+  stopsWithinMs?: number;
 }
+
+/** How one process is started. */
+type ProcessOptions = Required<LocalChainOptions>;
 
 const HOST = '127.0.0.1';
 /**
@@ -37,6 +43,8 @@ const HOST = '127.0.0.1';
 const GENESIS_TIME = 1_700_000_000;
 /** In blocks. Enough for a reorganisation by hand, and few enough to see blocks become final. */
 export const LOCAL_FINAL_DEPTH = 12;
+/** Another process may take a free port before anvil does. */
+const PORTS_MAX = 5;
 const STARTS_WITHIN_MS = 20_000;
 const STOPS_WITHIN_MS = 4_000;
 /** Maximum loss when the whole machine crashes. A crash of this program loses nothing. */
@@ -49,41 +57,53 @@ const ANSWERS_WITHIN_MS = 10_000;
 /**
  * Starts the development chain: anvil at the newest hard fork, one block for each transaction, on loopback. It runs
  * outside this program's process group, so that Ctrl-C does not end it first. A start after a crash ends the process of
- * the last start.
+ * the last start. With port 0, a start whose port another process has just taken is repeated on another port.
+ * @param chosenPort returns a port that is free now; used for port 0
  * @throws CannotStart
  */
-export const startLocalChain = async ({
-  chainId,
-  hardfork = 'osaka',
-  folder,
-  port,
-}: LocalChainOptions): Promise<LocalChain> => {
+export const startLocalChain = async (options: LocalChainOptions, chosenPort = freePort): Promise<LocalChain> => {
+  const { folder, stopsWithinMs = STOPS_WITHIN_MS } = options;
   makeFolder(folder);
-  await endLeftOverChain(folder);
+  await endLeftOverChain(folder, stopsWithinMs);
+  for (let ports = 1; ; ports += 1) {
+    const port = options.port === 0 ? await chosenPort() : options.port;
+    try {
+      return await startAt({ hardfork: 'osaka', ...options, stopsWithinMs, port });
+    } catch (error) {
+      if (!(error instanceof PortTaken) || options.port !== 0 || ports === PORTS_MAX) throw error;
+    }
+  }
+};
+
+class PortTaken extends CannotStart {}
+
+const startAt = async (options: ProcessOptions): Promise<LocalChain> => {
+  const { chainId, folder, port, stopsWithinMs } = options;
   const pidFile = pidFileOf(folder);
-  const chosenPort = port === 0 ? await freePort() : port;
-  const child = spawn(anvilBinary(), argumentsFor({ chainId, hardfork, folder, port: chosenPort }), {
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = spawn(anvilBinary(), argumentsFor(options), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-500);
+  });
+  const closed = new Promise<string>((resolve) => {
+    child.once('close', () => {
+      resolve(output.trim());
+    });
   });
   const failed = once(child, 'error').then(([error]) => {
     throw new CannotStart(`anvil does not start: ${String(error)}. Delete node_modules and start again`);
   });
   if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid));
-  const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
-  await Promise.race([waitUntilAnswering(rpcUrl, chainId, child, () => output), failed]);
+  const rpcUrl = `http://${HOST}:${String(port)}`;
+  await Promise.race([waitUntilAnswering({ rpcUrl, chainId, port, child, closed }), failed]);
   child.unref();
   // Moves the clock of the chain, so that new blocks have the current time.
   const sinceGenesis = Math.floor(Date.now() / 1_000) - GENESIS_TIME;
   await ask({ rpcUrl, withinMs: ANSWERS_WITHIN_MS }, 'evm_increaseTime', sinceGenesis);
-  return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
+  return { chainId, rpcUrl, stop: () => stop(child, { pidFile, stopsWithinMs }) };
 };
 
-const argumentsFor = ({ chainId, hardfork, folder, port }: Required<LocalChainOptions>): string[] => [
+const argumentsFor = ({ chainId, hardfork, folder, port }: ProcessOptions): string[] => [
   ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', hardfork, '--quiet'],
   // Without this, anvil accepts transactions that no other node of that fork accepts (EIP-7825).
   ...(hardfork === 'osaka' ? ['--enable-tx-gas-limit'] : []),
@@ -111,12 +131,12 @@ const anvilBinary = (): string => {
 const pidFileOf = (folder: string): string => join(folder, 'anvil.pid');
 
 /** Ends a chain process that survived a crash of its start, after it has written its state. */
-export const endLeftOverChain = async (folder: string): Promise<void> => {
+export const endLeftOverChain = async (folder: string, stopsWithinMs = STOPS_WITHIN_MS): Promise<void> => {
   const pidFile = pidFileOf(folder);
   const pid = Number(readIfThere(pidFile) ?? 0);
   if (pid > 0 && isAnvil(pid)) {
     process.kill(pid, 'SIGTERM');
-    const deadline = performance.now() + STOPS_WITHIN_MS;
+    const deadline = performance.now() + stopsWithinMs;
     while (isAnvil(pid) && performance.now() < deadline) await pause(POLL_MS);
     if (isAnvil(pid)) process.kill(pid, 'SIGKILL');
   }
@@ -147,16 +167,25 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-const waitUntilAnswering = async (
-  rpcUrl: string,
-  chainId: number,
-  child: ChildProcess,
-  output: () => string,
-): Promise<void> => {
+interface Starting {
+  rpcUrl: string;
+  chainId: number;
+  port: number;
+  child: ChildProcess;
+  /** The end of its output, once the process has ended. */
+  closed: Promise<string>;
+}
+
+/** @throws PortTaken, CannotStart */
+const waitUntilAnswering = async ({ rpcUrl, chainId, port, child, closed }: Starting): Promise<void> => {
   const deadline = performance.now() + STARTS_WITHIN_MS;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new CannotStart(`anvil ended at once: ${output().trim()}`);
-    if ((await chainAt(rpcUrl)) === chainId) return;
+    if (child.exitCode !== null) {
+      const message = `anvil ended at once: ${await closed}`;
+      throw /address already in use/i.test(message) ? new PortTaken(message) : new CannotStart(message);
+    }
+    // Another chain with this id may be what answers.
+    if ((await chainAt(rpcUrl)) === chainId && isListening({ pid: child.pid ?? 0, port })) return;
     await pause(POLL_MS);
   }
   child.kill('SIGKILL');
@@ -185,11 +214,14 @@ const ask = async (
   return ((await response.json()) as { result?: unknown }).result;
 };
 
-const stop = async (child: ChildProcess, pidFile: string): Promise<void> => {
+const stop = async (
+  child: ChildProcess,
+  { pidFile, stopsWithinMs }: { pidFile: string; stopsWithinMs: number },
+): Promise<void> => {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), STOPS_WITHIN_MS);
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopsWithinMs);
     await ended;
     clearTimeout(timer);
   }

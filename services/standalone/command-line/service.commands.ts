@@ -14,7 +14,7 @@ interface ServiceCommand {
 /** Settings that every service reads. */
 const common = [
   ...(['EVENTSTORE_URL', 'MONGO_URL', 'MONGO_DATABASE', 'DATA_DIR'] as const),
-  ...(['NODE_ENV', 'HOST', 'METRICS_PORT', 'LOG_LEVEL'] as const),
+  ...(['NODE_ENV', 'HOST', 'METRICS_PORT', 'LOG_LEVEL', 'STOP_SECONDS'] as const),
 ];
 const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS'] as const;
 /** Settings of services that answer HTTP requests. */

@@ -23,6 +23,8 @@ export class SocketConnection implements Subscriber, Connection {
   isWarned = false;
   private currentCaller: TokenCaller;
   private answersWaiting = 0;
+  /** Set once the socket is given up: commands received before it closes must not count it again. */
+  private isEndedSlow = false;
   private readonly ending = new AbortController();
 
   constructor(
@@ -96,6 +98,8 @@ export class SocketConnection implements Subscriber, Connection {
   }
 
   private endSlow(reason: SlowReason): void {
+    if (this.isEndedSlow) return;
+    this.isEndedSlow = true;
     this.writes.metrics.slowDisconnects.add({ reason });
     destroy(this.socket.conn);
   }
