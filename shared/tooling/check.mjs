@@ -6,13 +6,13 @@ const AT_ONCE = 2;
 
 /** The slowest first, so that the total time is short. */
 const checks = [
-  { what: 'lint', command: ['eslint', '.'] },
   { what: 'types', command: ['node', 'node_modules/typescript-7/bin/tsc', '-p', '.'] },
   { what: 'unused code', command: ['knip'] },
-  { what: 'format', command: ['prettier', '--check', '.'] },
+  { what: 'lint', command: ['oxlint'] },
   { what: 'dependency rules', command: ['node', 'shared/tooling/checks/check-dependencies.mjs'] },
   { what: 'files in a folder', command: ['node', 'shared/tooling/checks/check-folder-sizes.mjs'] },
   { what: 'words', command: ['node', 'shared/tooling/checks/check-words.mjs'] },
+  { what: 'format', command: ['oxfmt', '--check'] },
   { what: 'bill of materials', command: ['node', 'shared/tooling/sbom.mjs', '--check'] },
 ];
 

@@ -228,9 +228,10 @@ const ODD_HEADERS: Record<string, readonly (string | string[])[]> = {
   cookie: ['a=b; __proto__=c'],
 };
 const headers = Object.entries(ODD_HEADERS).flatMap(([name, values]) => values.map((value) => [name, value] as const));
-const headerChanges: fc.Arbitrary<Change> = fc
-  .constantFrom(...headers)
-  .map(([name, value]): Change => (request) => ({ ...request, headers: { ...request.headers, [name]: value } }));
+const headerChanges: fc.Arbitrary<Change> = fc.constantFrom(...headers).map(([name, value]): Change => (request) => ({
+  ...request,
+  headers: { ...request.headers, [name]: value },
+}));
 
 const CALLER_HEADERS = ['authorization', 'x-api-key', 'x-signature', 'x-timestamp', 'origin'] as const;
 const callerValues = fc.constantFrom<string | undefined>(
@@ -241,9 +242,10 @@ const callerValues = fc.constantFrom<string | undefined>(
 
 /** Changes of what identifies the caller. */
 const callerChanges: fc.Arbitrary<Change> = fc.oneof(
-  fc
-    .tuple(fc.constantFrom(...CALLER_HEADERS), callerValues)
-    .map(([name, value]): Change => (request) => ({ ...request, headers: { ...request.headers, [name]: value } })),
+  fc.tuple(fc.constantFrom(...CALLER_HEADERS), callerValues).map(([name, value]): Change => (request) => ({
+    ...request,
+    headers: { ...request.headers, [name]: value },
+  })),
   fc.constant<Change>((request) => ({ ...request, caller: undefined })),
   // What belongs to the caller, with a character that does not.
   fc.tuple(fc.constantFrom(...CALLER_HEADERS), near).map(([name, changed]): Change => ({ caller, ...request }) => ({

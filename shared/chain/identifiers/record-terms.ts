@@ -40,7 +40,9 @@ export const placesOf = (fromBlock: number, toBlock: number): { from: number; to
 
 /** What a record is searched by: its transaction, or an argument in the form that `Data` has. */
 export type Searched =
-  { txHash: string } | { argument: string; value: string | boolean } | { argument: string; hash: string };
+  | { txHash: string }
+  | { argument: string; value: string | boolean }
+  | { argument: string; hash: string };
 
 /** Canonical and reverted records of a watch have separate terms. */
 export interface SearchedRecords {

@@ -1,4 +1,4 @@
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import type { z } from 'zod';
 import { accountRoutes, session } from '../../../schemas/http/account/account-routes.ts';
 import { streamRoutes } from '../../../schemas/http/stream/stream-routes.ts';
@@ -31,7 +31,7 @@ const CODES = Object.keys(problemCatalogue)
   .join(' | ');
 
 /** The types of that module. */
-export const routeTypes = (): Promise<string> => {
+export const routeTypes = async (): Promise<string> => {
   const messages = Object.entries(streamMessages).map(
     ([name, schema]) => `${name}: ${typescriptOf(schema, 'output')};`,
   );
@@ -63,12 +63,12 @@ export interface Routes {
 ${routes.join('\n')}
 }
 `;
-  return format(text.replaceAll(`code: ${CODES}`, 'code: ProblemCode'), {
-    parser: 'typescript',
+  const { code, errors } = await format('routes.d.ts', text.replaceAll(`code: ${CODES}`, 'code: ProblemCode'), {
     printWidth: 120,
     singleQuote: true,
-    trailingComma: 'all',
   });
+  if (errors.length > 0) throw new Error('the types of the routes cannot be formatted', { cause: errors });
+  return code;
 };
 
 const named = (name: string, schema: z.ZodType, io: 'input' | 'output') =>

@@ -59,7 +59,13 @@ const fill = async (program: RunningProgram): Promise<StoredFacts> => {
 
 const data = join(mkdtempSync(join(tmpdir(), 'annals-released-')), 'data');
 const program = await RunningProgram.start(data, {});
-const facts = await fill(program).finally(() => program.stop());
+const facts = await (async () => {
+  try {
+    return await fill(program);
+  } finally {
+    await program.stop();
+  }
+})();
 compactDatabases(KEPT.filter((name) => name.endsWith('.db')).map((name) => join(data, name)));
 const folder = releaseFolder(version);
 rmSync(folder, { recursive: true, force: true });
