@@ -10,7 +10,7 @@ import { openErasure } from './erase-user/erase-user.module.ts';
 import { openHistory } from './history/history.module.ts';
 import { signingKeyStore } from './key-administration.ts';
 import { openLog } from './transparency-log/log.module.ts';
-import { openLogin, serveDevelopmentMessages, type PasswordCost } from './login/login.module.ts';
+import { openLogin, serveDevelopmentMessages, type PasswordCost, type ProviderLimits } from './login/login.module.ts';
 import { openChannels } from './messages/channels.module.ts';
 import { openAccountChains } from './open-chains.ts';
 import { processManager } from './process-manager.ts';
@@ -32,11 +32,17 @@ export interface RunningAccount extends RunningService {
 type AccountOptions = Pick<ServiceOptions, 'readiness' | 'configure'> & {
   /** Lower than in production, for tests. */
   passwordCost?: PasswordCost;
+  /** How long a mail server or a messenger may take for a message. Default: 3.5 s and 3 s. */
+  messageWithinMs?: number;
+  /** Default: 3 s for a request, 4 s for an answer, 1.5 s for the profile. */
+  providerLimits?: ProviderLimits;
+  /** How long an endpoint of a chain may take for an answer about the newest state. Default: 2 s. */
+  chainAnswersWithinMs?: number;
 };
 
 export const startAccount = async (
   foundation: Foundation & WithKeyVault,
-  { passwordCost, ...options }: AccountOptions = {},
+  { passwordCost, messageWithinMs, providerLimits, chainAnswersWithinMs, ...options }: AccountOptions = {},
 ): Promise<RunningAccount> => {
   const { HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
   const personalData = personalDataOf(foundation);
@@ -50,16 +56,16 @@ export const startAccount = async (
   const transactor = new Transactor(eventStore, clock, ids, personalData);
   const openedApps = openApps(transactor, foundation);
   const { apps, appCallers } = openedApps;
-  const chains = openAccountChains(CHAINS);
+  const chains = openAccountChains(CHAINS, chainAnswersWithinMs);
   const { opened, latestStates } = chains;
-  const channels = await openChannels(foundation, ownUrl);
+  const channels = await openChannels(foundation, ownUrl, messageWithinMs);
   const history = await openHistory(keys);
   const { historyThread } = history;
   const onchain = openOnchain({ foundation, transactor, keys, historyThread, apps, opened, latestStates });
   const { smartAccounts: accounts } = onchain;
   const sessions = await openSessions({ store: signingKeyStore(foundation), transactor, readStore, logger, ownUrl });
   const { tokens } = sessions;
-  const needs = { foundation, transactor, keys, channels, latestStates };
+  const needs = { foundation, transactor, keys, channels, latestStates, providerLimits };
   const login = await openLogin({ ...needs, apps, accounts, tokens, passwordCost });
   const log = await openLog({ ...foundation, transactor, keys, ownUrl });
   const erasure = openErasure(transactor, keys, onchain.accountUse);

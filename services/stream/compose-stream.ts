@@ -44,7 +44,7 @@ export const composeStream = (options: StreamOptions) => {
         metrics.busReads.add({});
       },
     }),
-    streams: new ContractStreams({ eventStore, reader }),
+    streams: new ContractStreams({ eventStore, reader, clock }),
     ...{ eventStore, clock },
   });
   const history: ChannelHistory = {
@@ -54,7 +54,7 @@ export const composeStream = (options: StreamOptions) => {
   };
   const pieces = new OnePerTick();
   const latest = new LatestFeed({ messageBus, genuine, reader, history, metrics, clock, eventStore, logger });
-  const finalized = new FinalizedFeed({ readStore, cursors, pieces, logger });
+  const finalized = new FinalizedFeed({ readStore, cursors, pieces, clock, logger });
   const channels = new FindChannel(readStore, projections, clock);
   const feeds = { latest, finalized };
   const catchers = new Members({ kind: CATCHERS_KIND, schema: catcherAnnouncement, readStore, clock, logger });
@@ -64,7 +64,7 @@ export const composeStream = (options: StreamOptions) => {
   const watchStates = new WatchStates({ readStore, projections, catchers, onChange, pieces, logger });
   const subscriptions = new Subscriptions({
     ...{ feeds, channels, watchStates, cursors, pieces, clock, ids, metrics, logger },
-    firstChangedBlock: changedBlocks({ readStore, projections, yieldToOthers: () => pieces.next() }),
+    firstChangedBlock: changedBlocks({ readStore, projections, clock, yieldToOthers: () => pieces.next() }),
     perConnectionMax: options.subscriptionsPerConnection,
   });
   const pages = new StreamPages({

@@ -29,10 +29,11 @@ if (!hasChromium)
 if (!hasCurl) process.stdout.write('every kind of client: without curl, there is no /usr/bin/curl\n');
 
 /** Tokens of sessions that end now and then; a request for one may fail. */
-const tokensOf = (stream: Awaited<ReturnType<typeof streamUnderTest>>, random: SeededRandom) => {
+const tokensOf = (stream: Awaited<ReturnType<typeof streamUnderTest>>) => {
   let session = 1;
   return {
-    next: () => {
+    /** The requests of one client, which has random numbers of its own: when it asks changes nothing for others. */
+    requests: (random: SeededRandom) => () => {
       if (random.chance(0.2)) return Promise.reject(new Error('the token request failed'));
       return stream.tokens.accessToken({ claims: { sid: `ses_${String(session)}` } });
     },
@@ -56,12 +57,13 @@ const violationsOf = async (seed: number, browser: ClientPage | undefined): Prom
   const contract = new ReorganisedContract(stream.catcher, await stream.registerContract(), random);
   // The fake catcher stores nothing in the event store: an empty topic would look as if its messages were deleted.
   await contract.publishAll();
-  const tokens = tokensOf(stream, random);
+  const tokens = tokensOf(stream);
   const leaving = new AbortController();
   const folds = new Map(Object.keys(all).map((name) => [name, new FoldedEvents()]));
-  const following = Object.entries(all).map(([name, kind]) =>
+  const following = Object.entries(all).map(([name, kind], at) =>
     kind({
-      ...{ url: proxy.url, contractAddress: contract.contractAddress, signal: leaving.signal, token: tokens.next },
+      ...{ url: proxy.url, contractAddress: contract.contractAddress, signal: leaving.signal },
+      token: tokens.requests(new SeededRandom(1_000 * seed + at)),
       take: (event) => folds.get(name)?.take(event),
       hasGap: () => folds.get(name)?.violations.push('it was told of a gap'),
       violate: (sentence) => folds.get(name)?.violations.push(sentence),

@@ -32,5 +32,5 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     expect(await early.subscribe(contractAddress)).toMatchObject({ state: 'live' });
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
     expect((await early.waitForEvents(1, 20_000)).map(({ event }) => event.BlockNumber)).toEqual([1]);
-  }, 150_000);
+  });
 });

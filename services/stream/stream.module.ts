@@ -55,20 +55,21 @@ import { LiveTailConsumer } from './subscriptions/feeds/live-tail.consumer.ts';
 })
 class StreamModule {}
 
-export interface StreamServiceOptions {
+export interface StreamServiceOptions extends Pick<ServiceOptions, 'drainMs' | 'configure'> {
   /** Where clients find the routes of an event catcher. */
   eventUrl: string;
-  configure?: ServiceOptions['configure'];
+  /** Replaces limits of the settings. */
+  limits?: Partial<StreamLimits>;
 }
 
 /** Starts the stream service. Ready once it has read every published message. */
 export const startStream = async (
   foundation: Foundation & WithMessageBus,
   issuer: TokenIssuer,
-  { eventUrl, configure }: StreamServiceOptions,
+  { eventUrl, limits: replaced, configure, ...draining }: StreamServiceOptions,
 ): Promise<RunningService> => {
   const { settings, messageBus, eventStore, readStore, edgeKey, clock, logger } = foundation;
-  const limits = streamLimits(settings);
+  const limits: StreamLimits = { ...streamLimits(settings), ...replaced };
   const metrics = new StreamMetrics();
   const { loops, latest, subscriptions, pages, genuine } = composeStream({
     ...foundation,
@@ -103,8 +104,7 @@ export const startStream = async (
     },
     foundation,
     issuer,
-    host: settings.HOST,
-    port: settings.STREAM_PORT,
+    ...{ host: settings.HOST, port: settings.STREAM_PORT, ...draining },
     loops: new Loops([
       ...loops,
       tokenExpiryLoop({ connections, sessions: new SessionEnds(foundation), apps, clock, logger }),

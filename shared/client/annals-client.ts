@@ -15,7 +15,7 @@ import { Login } from './login.ts';
 import { routeTable, type StreamEvent } from './routes.ts';
 import { randomKey, SessionKeeper, type SessionState } from './session-keeper.ts';
 import { findNodes, nodeAt } from './events/stream-nodes.ts';
-import type { RetryPauses } from './events/subscription.ts';
+import { PATIENCE, type RetryPauses } from './events/subscription.ts';
 import { Transport, type ServiceUrls } from './transport.ts';
 
 export { AnnalsError };
@@ -108,7 +108,7 @@ export const createClient = (options: ClientOptions): AnnalsClient => {
         ? findNodes((until) => caller.call('listNodes', { query, signal: until }), signal)
         : nodeAt(streamUrl),
     (refused) => sessions.accessToken({ refused }),
-    options.retryPauses,
+    { ...PATIENCE, ...options.retryPauses },
   );
   return {
     ...sessionFunctions(sessions, caller, new Login(caller, sessions, kept)),

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { nameHolder } from '../loops/lease-holder.ts';
 import { eventually } from '../testing/eventually.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
 import { announcing } from './announcing.ts';
 import { Members } from './members.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { inSimulatedTime } from '../testing/simulation/simulated-globals.ts';
 
 const KIND = 'things';
 const schema = z.object({ size: z.int() });
@@ -14,14 +14,11 @@ describe('the processes that announce themselves', () => {
   let clock: TestClock;
   let foundation: TestFoundation;
   let members: Members<typeof schema>;
-  let running: { stop: () => Promise<void> }[];
   beforeEach(async () => {
     clock = new TestClock();
     foundation = await testFoundation({ clock });
     members = new Members({ ...foundation, kind: KIND, schema });
-    running = [];
   });
-  afterEach(() => Promise.all(running.map((loop) => loop.stop())));
 
   const announce = (id: string, renewals: number, document: object = { size: renewals }) =>
     foundation.readStore.announce(KIND, { id, renewals, document: { ...document } });
@@ -92,25 +89,28 @@ describe('the processes that announce themselves', () => {
     expect(await members.find(({ size }) => size === 8)).toBeUndefined();
   });
 
-  it('announce themselves again and again, and no more once they stop', async () => {
-    let size = 0;
-    const loop = announcing({ ...foundation, kind: KIND, id: 'one', describe: () => ({ size: (size += 1) }) });
-    running.push(loop, members.loop);
-    loop.start();
-    members.loop.start();
-    await eventually(() => members.known()[0]?.isAlive, 5_000, 'it must renew its announcement');
-    await loop.stop();
-    expect(await foundation.readStore.announcements(KIND)).toEqual([]);
-    await eventually(() => members.known().length === 0, 5_000, 'it must not be known any more');
-  });
+  it('announce themselves again and again, and no more once they stop', () =>
+    inSimulatedTime(async () => {
+      let size = 0;
+      const loop = announcing({ ...foundation, kind: KIND, id: 'one', describe: () => ({ size: (size += 1) }) });
+      loop.start();
+      members.loop.start();
+      await eventually(() => members.known()[0]?.isAlive, 5_000, 'it must renew its announcement');
+      await loop.stop();
+      expect(await foundation.readStore.announcements(KIND)).toEqual([]);
+      await eventually(() => members.known().length === 0, 5_000, 'it must not be known any more');
+      await members.loop.stop();
+    }));
 
-  it('are not waited for when this process stops while the read store hangs', async () => {
-    const never = () => new Promise<never>(() => undefined);
-    Object.assign(foundation.readStore, { announce: never, announcements: never, withdraw: never });
-    const loops = [announcing({ ...foundation, kind: KIND, id: 'one', describe: () => ({ size: 1 }) }), members.loop];
-    for (const loop of loops) loop.start();
-    const passedMs = startStopwatch();
-    await Promise.all(loops.map((loop) => loop.stop()));
-    expect(passedMs()).toBeLessThan(2_000);
-  });
+  it('are not waited for when this process stops while the read store hangs', () =>
+    inSimulatedTime(async (time) => {
+      const never = () => new Promise<never>(() => undefined);
+      Object.assign(foundation.readStore, { announce: never, announcements: never, withdraw: never });
+      const loops = [announcing({ ...foundation, kind: KIND, id: 'one', describe: () => ({ size: 1 }) }), members.loop];
+      for (const loop of loops) loop.start();
+      await time.pause(10_000);
+      const stoppedAt = time.elapsed();
+      await Promise.all(loops.map((loop) => loop.stop()));
+      expect(time.elapsed() - stoppedAt).toBeLessThanOrEqual(1_000);
+    }));
 });

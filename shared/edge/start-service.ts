@@ -24,7 +24,7 @@ import { ProblemFilter } from './answers/problem.filter.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import { SharedCounts } from './limits/shared-counts.ts';
 
-/** How long in-flight requests may take to finish; the whole program has 5 s to stop. */
+/** Default of `drainMs`. It leaves time to stop the modules within the 4.5 s of `STOP_SECONDS`. */
 const DRAIN_MS = 2_000;
 const DRAIN_POLL_MS = 5;
 
@@ -41,6 +41,8 @@ export interface ServiceOptions {
   host: string;
   /** 0 means any free port. */
   port: number;
+  /** How long in-flight requests may take to finish when the service stops. Default: 2 s. */
+  drainMs?: number | undefined;
   /** Started and stopped with the service. */
   loops?: Loops;
   readiness?: Readiness;
@@ -52,7 +54,7 @@ export interface RunningService extends RunningPart {
   /** The service's URL, without a trailing slash. */
   url: string;
   app: NestFastifyApplication;
-  /** Refuses new requests, finishes those in flight (at most 2 s), then stops the modules and the loops. */
+  /** Refuses new requests, finishes those in flight (for at most `drainMs`), then stops the modules and the loops. */
   close: () => Promise<void>;
 }
 
@@ -66,6 +68,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     connectionCallers,
     host,
     port,
+    drainMs = DRAIN_MS,
     loops = new Loops([]),
     readiness = {},
     configure,
@@ -108,7 +111,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     url: serviceUrl(host, boundPort(server)),
     app,
     health: () => health.report(),
-    close: () => (closed ??= drain(server, traffic).then(stop)),
+    close: () => (closed ??= drain(server, traffic, drainMs).then(stop)),
   };
 };
 
@@ -132,11 +135,11 @@ const boundPort = (server: FastifyInstance): number => {
   return address.port;
 };
 
-/** Refuses new requests, and returns when those in flight are answered, or after 2 s. */
-const drain = async (server: FastifyInstance, traffic: Traffic): Promise<void> => {
+/** Refuses new requests, and returns when those in flight are answered, or after `drainMs`. */
+const drain = async (server: FastifyInstance, traffic: Traffic, drainMs: number): Promise<void> => {
   traffic.closing = true;
   server.server.close();
-  const deadline = performance.now() + DRAIN_MS;
+  const deadline = performance.now() + drainMs;
   while (traffic.inFlight > 0 && performance.now() < deadline) await pause(DRAIN_POLL_MS);
   server.server.closeAllConnections();
 };

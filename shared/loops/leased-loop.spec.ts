@@ -6,12 +6,11 @@ import { eventually } from '../testing/eventually.ts';
 import { nameHolder } from './lease-holder.ts';
 import { leasedLoop, type LeaseTerm } from './leased-loop.ts';
 import type { SupervisedLoop } from './supervised-loop.ts';
-import { startStopwatch } from '../testing/stopwatch.ts';
+import { inSimulatedTime } from '../testing/simulation/simulated-globals.ts';
 
-/** Longer than any wait of a spec, so that a busy machine does not cause a takeover. */
-const timing = { renewEveryMs: 50, givesUpAfterMs: 60_000, silentAfterMs: 120_000, pollEveryMs: 5 };
-/** For specs of silent holders. The two times are so far apart that a busy machine does not reverse their order. */
-const short = { ...timing, givesUpAfterMs: 400, silentAfterMs: 2_400 };
+/** When another process takes over from a silent holder, and when a holder that cannot renew gives up. */
+const SILENT_AFTER_MS = 5_500;
+const GIVES_UP_AFTER_MS = 4_000;
 const logger = pino({ level: 'silent' });
 /** A process id that no process of this machine has. */
 const NOBODY = 4_194_305;
@@ -24,7 +23,7 @@ const until = (signal: AbortSignal): Promise<void> =>
   });
 
 describe('a leased loop', () => {
-  const world = (lasts = timing) => {
+  const world = () => {
     const store = new MemoryReadStore();
     const working = new Set<string>();
     let most = 0;
@@ -36,7 +35,7 @@ describe('a leased loop', () => {
         await until(signal);
         working.delete(holder);
       };
-      const loop = leasedLoop({ name: 'work', leases, logger, holder, timing: lasts, run });
+      const loop = leasedLoop({ name: 'work', leases, logger, holder, run });
       loop.start();
       return loop;
     };
@@ -45,104 +44,120 @@ describe('a leased loop', () => {
   };
   const stopAll = (loops: SupervisedLoop[]) => Promise.all(loops.map((loop) => loop.stop()));
 
-  it('runs in one of many processes, and in the next at once when that one stops', async () => {
-    const { contender, works, most, working } = world();
-    const first = contender('elsewhere/1/a');
-    await works('elsewhere/1/a');
-    const others = ['elsewhere/2/b', 'elsewhere/3/c'].map((holder) => contender(holder));
-    await eventually(() => others.every(({ state }) => state === 'standby'), 1_000, 'the others must be on standby');
-    expect(first.state).toBe('running');
-    await first.stop();
-    await eventually(() => working.size === 1, 1_000, 'one of the others must work');
-    await stopAll(others);
-    expect(most()).toBe(1);
-    expect(working.size).toBe(0);
-  });
+  it('runs in one of many processes, and in the next at once when that one stops', () =>
+    inSimulatedTime(async (time) => {
+      const { contender, works, most, working } = world();
+      const first = contender('elsewhere/1/a');
+      await works('elsewhere/1/a');
+      const others = ['elsewhere/2/b', 'elsewhere/3/c'].map((holder) => contender(holder));
+      await eventually(() => others.every(({ state }) => state === 'standby'), 1_000, 'the others must be on standby');
+      expect(first.state).toBe('running');
+      await first.stop();
+      const stoppedAt = time.elapsed();
+      await eventually(() => working.size === 1, 1_000, 'one of the others must work');
+      expect(time.elapsed() - stoppedAt).toBeLessThan(1_000);
+      await stopAll(others);
+      expect(most()).toBe(1);
+      expect(working.size).toBe(0);
+    }));
 
-  it('takes over from a silent holder, and not from one that renews', async () => {
-    const { store, contender, works } = world(short);
-    await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 7, renewals: 3 });
-    const startedAt = performance.now();
-    const loop = contender('elsewhere/2/b');
-    await works('elsewhere/2/b');
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(short.silentAfterMs);
-    expect(await store.lease('work')).toMatchObject({ holder: 'elsewhere/2/b', epoch: 8 });
-    await loop.stop();
-  });
-
-  it('takes over at once from a process of this machine that has ended, and from an earlier one of the same id', async () => {
-    for (const gone of [nameHolder(NOBODY), nameHolder(process.pid)]) {
-      const { store, contender, works, working } = world();
-      await store.replaceLease('work', undefined, { holder: gone, epoch: 1, renewals: 0 });
+  it('takes over from a silent holder, and not from one that renews', () =>
+    inSimulatedTime(async (time) => {
+      const { store, contender, works, most } = world();
+      await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 7, renewals: 3 });
       const loop = contender('elsewhere/2/b');
       await works('elsewhere/2/b');
-      expect(working.size).toBe(1);
-      await loop.stop();
-    }
-  });
+      expect(time.elapsed()).toBeGreaterThanOrEqual(SILENT_AFTER_MS);
+      expect(time.elapsed()).toBeLessThanOrEqual(SILENT_AFTER_MS + 500);
+      expect(await store.lease('work')).toMatchObject({ holder: 'elsewhere/2/b', epoch: 8 });
+      const next = contender('elsewhere/3/c');
+      await time.pause(60_000);
+      expect([loop.state, next.state, most()]).toEqual(['running', 'standby', 1]);
+      await stopAll([loop, next]);
+    }));
 
-  it('stops before another process may take over, when it cannot renew', async () => {
-    const { store, contender, works, working, most } = world(short);
-    let isAway = false;
-    const away = () => (isAway ? Promise.reject(new Error('the store is away')) : undefined);
-    const first = contender('elsewhere/1/a', {
-      lease: (name) => away() ?? store.lease(name),
-      replaceLease: (...args) => away() ?? store.replaceLease(...args),
-    });
-    await works('elsewhere/1/a');
-    const second = contender('elsewhere/2/b');
-    isAway = true;
-    await works('elsewhere/2/b');
-    expect(most()).toBe(1);
-    expect(working).toEqual(new Set(['elsewhere/2/b']));
-    isAway = false;
-    await stopAll([first, second]);
-  });
+  it('takes over at once from a process of this machine that has ended, and from an earlier one of the same id', () =>
+    inSimulatedTime(async (time) => {
+      for (const gone of [nameHolder(NOBODY), nameHolder(process.pid)]) {
+        const { store, contender, works, working } = world();
+        await store.replaceLease('work', undefined, { holder: gone, epoch: 1, renewals: 0 });
+        const startedAt = time.elapsed();
+        const loop = contender('elsewhere/2/b');
+        await works('elsewhere/2/b');
+        expect(working.size).toBe(1);
+        expect(time.elapsed() - startedAt).toBeLessThan(1_000);
+        await loop.stop();
+      }
+    }));
 
-  it('stops when another process took the lease, and keeps it when the answer to a renewal was lost', async () => {
-    const { store, contender, works, working } = world();
-    let lost = 0;
-    const first = contender('elsewhere/1/a', {
-      lease: (name) => store.lease(name),
-      replaceLease: async (name, expected, next) => {
-        const done = await store.replaceLease(name, expected, next);
-        if (next.renewals !== 2 || lost > 0) return done;
-        lost += 1;
-        throw new Error('the answer was lost');
-      },
-    });
-    await works('elsewhere/1/a');
-    await eventually(async () => ((await store.lease('work'))?.renewals ?? 0) > 4, 1_000, 'it must keep renewing');
-    expect(lost).toBe(1);
-    const current = await store.lease('work');
-    await eventually(
-      async () => store.replaceLease('work', await store.lease('work'), { holder: REMOTE, epoch: 100, renewals: 0 }),
-      1_000,
-      'another process must be able to take the lease',
-    );
-    expect(current?.epoch).toBe(1);
-    await eventually(() => working.size === 0, 1_000, 'the first must stop');
-    await first.stop();
-  });
+  it('stops before another process may take over, when it cannot renew', () =>
+    inSimulatedTime(async () => {
+      const { store, contender, works, working, most } = world();
+      let isAway = false;
+      const away = () => (isAway ? Promise.reject(new Error('the store is away')) : undefined);
+      const first = contender('elsewhere/1/a', {
+        lease: (name) => away() ?? store.lease(name),
+        replaceLease: (...args) => away() ?? store.replaceLease(...args),
+      });
+      await works('elsewhere/1/a');
+      const second = contender('elsewhere/2/b');
+      isAway = true;
+      await works('elsewhere/2/b');
+      expect(most()).toBe(1);
+      expect(working).toEqual(new Set(['elsewhere/2/b']));
+      isAway = false;
+      await stopAll([first, second]);
+    }));
 
-  it('counts its time from the request for the lease, however late the answer arrives', async () => {
-    const { store, contender, works, most } = world(short);
-    const isSlow = [true, false];
-    const first = contender('elsewhere/1/a', {
-      lease: (name) => store.lease(name),
-      replaceLease: async (...args) => {
-        if (!isSlow.shift()) return Promise.withResolvers<never>().promise;
-        const done = await store.replaceLease(...args);
-        await pause(short.givesUpAfterMs + 20);
-        return done;
-      },
-    });
-    await eventually(async () => (await store.lease('work')) !== undefined, 1_000, 'the first must have the lease');
-    const second = contender('elsewhere/2/b');
-    await works('elsewhere/2/b');
-    await stopAll([first, second]);
-    expect(most()).toBe(1);
-  });
+  it('stops when another process took the lease, and keeps it when the answer to a renewal was lost', () =>
+    inSimulatedTime(async (time) => {
+      const { store, contender, works, working } = world();
+      let lost = 0;
+      const first = contender('elsewhere/1/a', {
+        lease: (name) => store.lease(name),
+        replaceLease: async (name, expected, next) => {
+          const done = await store.replaceLease(name, expected, next);
+          if (next.renewals !== 2 || lost > 0) return done;
+          lost += 1;
+          throw new Error('the answer was lost');
+        },
+      });
+      await works('elsewhere/1/a');
+      await eventually(async () => ((await store.lease('work'))?.renewals ?? 0) > 4, 1_000, 'it must keep renewing');
+      expect(lost).toBe(1);
+      const current = await store.lease('work');
+      await eventually(
+        async () => store.replaceLease('work', await store.lease('work'), { holder: REMOTE, epoch: 100, renewals: 0 }),
+        1_000,
+        'another process must be able to take the lease',
+      );
+      expect(current?.epoch).toBe(1);
+      const takenAt = time.elapsed();
+      await eventually(() => working.size === 0, 1_000, 'the first must stop');
+      // At the next renewal, and not only when it would give up.
+      expect(time.elapsed() - takenAt).toBeLessThan(2_000);
+      await first.stop();
+    }));
+
+  it('counts its time from the request for the lease, however late the answer arrives', () =>
+    inSimulatedTime(async () => {
+      const { store, contender, works, most } = world();
+      const isSlow = [true, false];
+      const first = contender('elsewhere/1/a', {
+        lease: (name) => store.lease(name),
+        replaceLease: async (...args) => {
+          if (!isSlow.shift()) return Promise.withResolvers<never>().promise;
+          const done = await store.replaceLease(...args);
+          await pause(GIVES_UP_AFTER_MS + 20);
+          return done;
+        },
+      });
+      await eventually(async () => (await store.lease('work')) !== undefined, 1_000, 'the first must have the lease');
+      const second = contender('elsewhere/2/b');
+      await works('elsewhere/2/b');
+      await stopAll([first, second]);
+      expect(most()).toBe(1);
+    }));
 });
 
 describe('the term of a lease', () => {
@@ -154,7 +169,6 @@ describe('the term of a lease', () => {
       leases: store,
       logger,
       holder,
-      timing: short,
       run: async (signal, reportRunning, term) => {
         reportRunning();
         resolve(term.nothingInFlightBefore);
@@ -169,53 +183,56 @@ describe('the term of a lease', () => {
   };
   const well = () => Promise.resolve();
 
-  it('starts with nothing in flight after a holder that ended, or failed, with nothing in flight', async () => {
-    const store = new MemoryReadStore();
-    expect(await termOf(store, 'elsewhere/1/a', well)).toBe(false);
-    expect(await termOf(store, 'elsewhere/2/b', () => Promise.reject(new Error('no provider')))).toBe(true);
-    expect(await termOf(store, 'elsewhere/3/c', well)).toBe(true);
-  });
-
-  it('starts at once, but with requests possibly in flight, after a holder that left some', async () => {
-    const store = new MemoryReadStore();
-    await termOf(store, 'elsewhere/1/a', (term) => {
-      term.leavesInFlight = true;
-      return Promise.resolve();
-    });
-    const passedMs = startStopwatch();
-    expect(await termOf(store, 'elsewhere/2/b', well)).toBe(false);
-    expect(passedMs()).toBeLessThan(short.silentAfterMs);
-  });
-
-  it('starts with requests possibly in flight after a holder that was silent, or whose process has ended', async () => {
-    for (const holder of [REMOTE, nameHolder(NOBODY)]) {
+  it('starts with nothing in flight after a holder that ended, or failed, with nothing in flight', () =>
+    inSimulatedTime(async () => {
       const store = new MemoryReadStore();
-      await store.replaceLease('work', undefined, { holder, epoch: 1, renewals: 0 });
-      expect(await termOf(store, 'elsewhere/2/b', well)).toBe(false);
-    }
-  });
+      expect(await termOf(store, 'elsewhere/1/a', well)).toBe(false);
+      expect(await termOf(store, 'elsewhere/2/b', () => Promise.reject(new Error('no provider')))).toBe(true);
+      expect(await termOf(store, 'elsewhere/3/c', well)).toBe(true);
+    }));
 
-  it('is reported as starting when the lease is won, and as running when its work reports progress', async () => {
-    const store = new MemoryReadStore();
-    await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 1, renewals: 0 });
-    const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
-    const loop = leasedLoop({
-      name: 'work',
-      leases: store,
-      logger,
-      holder: 'elsewhere/2/b',
-      timing: short,
-      run: async (signal, reportRunning) => {
-        await gate;
-        reportRunning();
-        await until(signal);
-      },
-    });
-    loop.start();
-    await eventually(() => loop.state === 'standby', 1_000, 'it must be on standby');
-    await eventually(() => loop.state === 'starting', 1_000, 'it must be starting');
-    open(undefined);
-    await eventually(() => loop.state === 'running', 1_000, 'it must be running');
-    await loop.stop();
-  });
+  it('starts at once, but with requests possibly in flight, after a holder that left some', () =>
+    inSimulatedTime(async (time) => {
+      const store = new MemoryReadStore();
+      await termOf(store, 'elsewhere/1/a', (term) => {
+        term.leavesInFlight = true;
+        return Promise.resolve();
+      });
+      const startedAt = time.elapsed();
+      expect(await termOf(store, 'elsewhere/2/b', well)).toBe(false);
+      expect(time.elapsed()).toBe(startedAt);
+    }));
+
+  it('starts with requests possibly in flight after a holder that was silent, or whose process has ended', () =>
+    inSimulatedTime(async () => {
+      for (const holder of [REMOTE, nameHolder(NOBODY)]) {
+        const store = new MemoryReadStore();
+        await store.replaceLease('work', undefined, { holder, epoch: 1, renewals: 0 });
+        expect(await termOf(store, 'elsewhere/2/b', well)).toBe(false);
+      }
+    }));
+
+  it('is reported as starting when the lease is won, and as running when its work reports progress', () =>
+    inSimulatedTime(async () => {
+      const store = new MemoryReadStore();
+      await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 1, renewals: 0 });
+      const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
+      const loop = leasedLoop({
+        name: 'work',
+        leases: store,
+        logger,
+        holder: 'elsewhere/2/b',
+        run: async (signal, reportRunning) => {
+          await gate;
+          reportRunning();
+          await until(signal);
+        },
+      });
+      loop.start();
+      await eventually(() => loop.state === 'standby', 1_000, 'it must be on standby');
+      await eventually(() => loop.state === 'starting', 1_000, 'it must be starting');
+      open(undefined);
+      await eventually(() => loop.state === 'running', 1_000, 'it must be running');
+      await loop.stop();
+    }));
 });

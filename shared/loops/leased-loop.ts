@@ -10,16 +10,15 @@ import { SupervisedLoop, type ReportState } from './supervised-loop.ts';
 
 type Leases = Pick<Coordination, 'lease' | 'replaceLease'>;
 
-/** Never compares the clocks of two machines: each process measures the holder's silence with its own clock. */
-export interface LeaseTiming {
-  renewEveryMs: number;
-  /** A holder that could not renew for this long stops by itself, before another process may take over. */
-  givesUpAfterMs: number;
-  /** A holder that was silent for this long is replaced. */
-  silentAfterMs: number;
-  pollEveryMs: number;
-}
-const TIMING: LeaseTiming = { renewEveryMs: 1_000, givesUpAfterMs: 4_000, silentAfterMs: 5_500, pollEveryMs: 500 };
+const RENEW_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 500;
+/** A holder that could not renew for this long stops by itself, before another process may take over. */
+const GIVES_UP_AFTER_MS = 4_000;
+/**
+ * A holder that was silent for this long is replaced. Never compares the clocks of two machines: each process measures
+ * the silence with its own clock.
+ */
+const SILENT_AFTER_MS = 5_500;
 const RELEASE_TIMEOUT_MS = 1_000;
 
 /** The time for which one process has the lease. */
@@ -58,7 +57,6 @@ export interface LeasedLoopOptions {
   logger: Logger;
   /** Default: this process. */
   holder?: string;
-  timing?: LeaseTiming;
   /** Default: the first process to come has the lease, and keeps it. */
   sharing?: LeaseSharing;
   /** The work of one process at a time, which continues until the signal aborts. */
@@ -88,7 +86,7 @@ export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
   });
 
 const waitForLease = async (
-  { name, leases, logger, holder = THIS_PROCESS, timing = TIMING, sharing }: LeasedLoopOptions,
+  { name, leases, logger, holder = THIS_PROCESS, sharing }: LeasedLoopOptions,
   signal: AbortSignal,
   report: ReportState,
 ): Promise<AcquiredLease | undefined> => {
@@ -102,7 +100,7 @@ const waitForLease = async (
       seenAt = performance.now();
     }
     const unchangedMs = performance.now() - seenAt;
-    if (isToBeTaken(current, unchangedMs, timing, sharing)) {
+    if (isToBeTaken(current, unchangedMs, sharing)) {
       const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
       const requestedAt = performance.now();
       if (await leases.replaceLease(name, current, lease)) {
@@ -113,22 +111,17 @@ const waitForLease = async (
     }
     hasStoodBy = true;
     report('standby');
-    await pause(timing.pollEveryMs, signal);
+    await pause(POLL_EVERY_MS, signal);
   }
   return undefined;
 };
 
-const isToBeTaken = (
-  current: Lease | undefined,
-  unchangedMs: number,
-  timing: LeaseTiming,
-  sharing: LeaseSharing | undefined,
-): boolean => {
+const isToBeTaken = (current: Lease | undefined, unchangedMs: number, sharing: LeaseSharing | undefined): boolean => {
   const holder = current?.holder ?? null;
   if (holder === null || holder === ENDED || holder === GIVEN) {
     return sharing?.mayTake(unchangedMs, holder === GIVEN) ?? true;
   }
-  return hasEnded(holder) || unchangedMs >= timing.silentAfterMs;
+  return hasEnded(holder) || unchangedMs >= SILENT_AFTER_MS;
 };
 
 /** @returns whether the lease was passed on, so that this process waits for it again */
@@ -167,19 +160,19 @@ const workUntilLost = async (
 
 /** Renews until the signal aborts, and does not wait for a renewal that is in progress at that moment. */
 const renew = async (
-  { name, leases, logger, timing = TIMING }: LeasedLoopOptions,
+  { name, leases, logger }: LeasedLoopOptions,
   { lease, requestedAt }: AcquiredLease,
   signal: AbortSignal,
   stopWork: (reason: string) => void,
 ): Promise<void> => {
   const giveUpAt = (startedAt: number) => {
-    const leftMs = Math.max(0, startedAt + timing.givesUpAfterMs - performance.now());
+    const leftMs = Math.max(0, startedAt + GIVES_UP_AFTER_MS - performance.now());
     return setTimeout(stopWork, leftMs, 'its lease could not be renewed in time');
   };
   let newest = lease;
   let timer = giveUpAt(requestedAt);
   while (!signal.aborted) {
-    await pause(timing.renewEveryMs, signal);
+    await pause(RENEW_EVERY_MS, signal);
     if (isAborted(signal)) break;
     const startedAt = performance.now();
     try {

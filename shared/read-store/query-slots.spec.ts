@@ -1,16 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { inSimulatedTime } from '../testing/simulation/simulated-globals.ts';
 import { QueryBudget } from './query-budget.ts';
 import { QuerySlots } from './query-slots.ts';
 
 const budgetOf = (caller: string, signal?: AbortSignal) => new QueryBudget({ caller, ...(signal && { signal }) });
-
-/** Works for this long without yielding. */
-const work = (forMs: number) => () => {
-  const endsAt = performance.now() + forMs;
-  while (performance.now() < endsAt);
-  return Promise.resolve();
-};
 
 /** A call that runs until it is ended. */
 const openCall = () => {
@@ -44,59 +38,59 @@ describe('slots of queries', () => {
     expect(await Promise.all(answers)).toEqual(['answer', 'answer', 'answer']);
   });
 
-  it('let that caller go on who has used least, and of one caller that query', async () => {
-    const slots = new QuerySlots(1);
-    const [long, short] = [budgetOf('busy'), budgetOf('busy')];
-    // So much that the load of other processes does not matter.
-    await slots.run(long, work(120));
-    await slots.run(short, work(40));
-    await slots.run(budgetOf('calm'), work(1));
-    const first = openCall();
-    const order: string[] = [];
-    const asked = (name: string, budget: QueryBudget) =>
-      slots.run(budget, () => {
-        order.push(name);
-        return Promise.resolve();
-      });
-    const running = slots.run(budgetOf('first'), first.run);
-    const waiting = [
-      asked('long', long),
-      asked('short', short),
-      asked('calm', budgetOf('calm')),
-      asked('new', budgetOf('new')),
-      asked('new again', budgetOf('new')),
-    ];
-    first.end();
-    await Promise.all([running, ...waiting]);
-    expect(order).toEqual(['new', 'new again', 'calm', 'short', 'long']);
-  });
+  it('let that caller go on who has used least, and of one caller that query', () =>
+    inSimulatedTime(async (time) => {
+      const slots = new QuerySlots(1);
+      const [long, short] = [budgetOf('busy'), budgetOf('busy')];
+      await slots.run(long, () => time.pause(120));
+      await slots.run(short, () => time.pause(40));
+      await slots.run(budgetOf('calm'), () => time.pause(1));
+      const first = openCall();
+      const order: string[] = [];
+      const asked = (name: string, budget: QueryBudget) =>
+        slots.run(budget, () => {
+          order.push(name);
+          return Promise.resolve();
+        });
+      const running = slots.run(budgetOf('first'), first.run);
+      const waiting = [
+        asked('long', long),
+        asked('short', short),
+        asked('calm', budgetOf('calm')),
+        asked('new', budgetOf('new')),
+        asked('new again', budgetOf('new')),
+      ];
+      first.end();
+      await Promise.all([running, ...waiting]);
+      expect(order).toEqual(['new', 'new again', 'calm', 'short', 'long']);
+    }));
 
-  it('let the one go first that was told to, whatever its caller has used', async () => {
-    const slots = new QuerySlots(1);
-    const [begun, other] = [budgetOf('busy'), budgetOf('busy')];
-    await slots.run(begun, work(20));
-    begun.goesFirst = true;
-    const first = openCall();
-    const order: string[] = [];
-    const running = slots.run(budgetOf('first'), first.run);
-    const waiting = Object.entries({ other, calm: budgetOf('calm'), begun }).map(([name, budget]) =>
-      slots.run(budget, () => {
-        order.push(name);
-        return Promise.resolve();
-      }),
-    );
-    first.end();
-    await Promise.all([running, ...waiting]);
-    expect(order).toEqual(['begun', 'calm', 'other']);
-  });
+  it('let the one go first that was told to, whatever its caller has used', () =>
+    inSimulatedTime(async (time) => {
+      const slots = new QuerySlots(1);
+      const [begun, other] = [budgetOf('busy'), budgetOf('busy')];
+      await slots.run(begun, () => time.pause(20));
+      begun.goesFirst = true;
+      const first = openCall();
+      const order: string[] = [];
+      const running = slots.run(budgetOf('first'), first.run);
+      const waiting = Object.entries({ other, calm: budgetOf('calm'), begun }).map(([name, budget]) =>
+        slots.run(budget, () => {
+          order.push(name);
+          return Promise.resolve();
+        }),
+      );
+      first.end();
+      await Promise.all([running, ...waiting]);
+      expect(order).toEqual(['begun', 'calm', 'other']);
+    }));
 
-  it('forget in time what a caller has used', async () => {
-    const slots = new QuerySlots(1);
-    await slots.run(budgetOf('formerly'), work(20));
-    const now = performance.now.bind(performance);
-    performance.now = () => now() + 20_000;
-    try {
-      await slots.run(budgetOf('lately'), work(5));
+  it('forget in time what a caller has used', () =>
+    inSimulatedTime(async (time) => {
+      const slots = new QuerySlots(1);
+      await slots.run(budgetOf('formerly'), () => time.pause(20));
+      await time.pause(20_000);
+      await slots.run(budgetOf('lately'), () => time.pause(5));
       const first = openCall();
       const order: string[] = [];
       const running = slots.run(budgetOf('first'), first.run);
@@ -109,10 +103,7 @@ describe('slots of queries', () => {
       first.end();
       await Promise.all([running, ...waiting]);
       expect(order).toEqual(['formerly', 'lately']);
-    } finally {
-      performance.now = now;
-    }
-  });
+    }));
 
   it('refuse a query whose time is over while it waits, and then others go on', async () => {
     const slots = new QuerySlots(1);

@@ -61,7 +61,11 @@ const countThroughKills = async (messageBus: MessageBus, settings: Record<string
     const before = counted();
     const program = start(settings, '--counts', file);
     const isFarEnough = () => counted() >= before + COUNTED_BETWEEN_KILLS;
-    await eventually(isFarEnough, WITHIN_MS, 'the program must count').finally(() => program.kill());
+    try {
+      await eventually(isFarEnough, WITHIN_MS, 'the program must count');
+    } finally {
+      await program.kill();
+    }
   }
   stop.abort();
   await publishing;
@@ -91,9 +95,7 @@ describe('the example that counts events', () => {
     await program.ready(/"contracts":\[\]/);
     await new PublishedChanges(messageBus).publish([{ contract: 1, isReverted: false }]);
     await program.ready(/"observed":1/);
-    const { code, tookMs } = await program.stop();
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(2_000);
+    expect(await program.stop()).toBe(0);
     expect(program.output.trim().split('\n')).toHaveLength(2);
   });
 

@@ -7,6 +7,7 @@ import type { Foundation, WithKeyVault } from '../../../shared/host/foundation.t
 import type { Measured } from '../../../shared/host/health/measure.ts';
 import type { Channels } from '../messages/channels.module.ts';
 import type { IdentityIds } from './identity-ids.ts';
+import type { ProviderLimits } from './log-in-with-oauth/providers/identity-provider.ts';
 import type { LoginStates } from './login-states.ts';
 
 /** What a login method is made of, besides what Nest injects. */
@@ -17,6 +18,8 @@ export interface LoginNeeds {
   transactor: Transactor;
   identityIds: IdentityIds;
   states: LoginStates;
+  /** Replaces the limits of production in tests. */
+  providerLimits: ProviderLimits | undefined;
 }
 
 /**

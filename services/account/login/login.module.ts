@@ -12,6 +12,7 @@ import { IdentityIds } from './identity-ids.ts';
 import { serveMessenger } from './log-in-with-bot/development-messenger.http.ts';
 import type { LoginNeeds } from './login-method.module.ts';
 import { openLoginMethods } from './login-methods.module.ts';
+import type { ProviderLimits } from './log-in-with-oauth/providers/identity-provider.ts';
 import { LoginStates } from './login-states.ts';
 import { Logins, type AccountAssignment } from './logins.ts';
 import { OneTimePasswordLogins, type RequestLimits } from './one-time-passwords.ts';
@@ -20,7 +21,7 @@ import { UnlinkIdentityHandler } from './unlink-identity/unlink-identity.handler
 import { UnlinkIdentityHttp } from './unlink-identity/unlink-identity.http.ts';
 import { Unlinkings } from './unlink-identity/unlinkings.ts';
 
-export type { PasswordCost };
+export type { PasswordCost, ProviderLimits };
 
 interface LoginOptions extends Omit<LoginNeeds, 'identityIds' | 'states'> {
   tokens: SessionTokens;

@@ -17,7 +17,7 @@ const TAG_BYTES = 32;
 /** Half of the threads that Node has for such work: files, names and compression need the others. */
 const AT_A_TIME = 2;
 /** Whoever waits longer is refused, and may try again. */
-const STARTED_WITHIN_MS = 2_500;
+export const STARTED_WITHIN_MS = 2_500;
 const HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$([\w+/]+)\$([\w+/]+)$/;
 
 const derive = promisify(argon2);
@@ -40,10 +40,14 @@ export class PasswordHashes {
   private readonly tokenKey: Uint8Array;
   private readonly permits = new Semaphore(AT_A_TIME);
 
-  /** @param cost another one for tests that check hundreds */
+  /**
+   * @param cost another one for tests that check hundreds
+   * @param startedWithinMs how long a hash may wait for its turn
+   */
   constructor(
     masterKey: Uint8Array,
     private readonly cost = COST,
+    private readonly startedWithinMs = STARTED_WITHIN_MS,
   ) {
     this.key = deriveKey(masterKey, 'one-time passwords');
     this.tokenKey = deriveKey(masterKey, 'tokens of one-time passwords');
@@ -76,7 +80,7 @@ export class PasswordHashes {
   }
 
   private async derive(otpId: string, password: string, { memory, passes, salt }: Parameters): Promise<Buffer> {
-    await this.permits.acquire(AbortSignal.timeout(STARTED_WITHIN_MS)).catch((cause: unknown) => {
+    await this.permits.acquire(AbortSignal.timeout(this.startedWithinMs)).catch((cause: unknown) => {
       throw unavailable('too many one-time passwords are being checked', cause);
     });
     try {

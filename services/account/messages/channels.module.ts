@@ -19,33 +19,39 @@ export interface Channels {
   mailbox: DevelopmentMailbox | undefined;
 }
 
-/** Outside production a mailbox takes what no server is set up for. */
+/**
+ * Outside production a mailbox takes what no server is set up for.
+ * @param messageWithinMs how long the mail server or the messenger may take for a message; default: what each adapter says
+ */
 export const openChannels = async (
   { settings, clock, ids }: Foundation,
   accountUrl: () => string,
+  messageWithinMs?: number,
 ): Promise<Channels> => {
   const mailbox = settings.NODE_ENV === 'production' ? undefined : new DevelopmentMailbox({ clock, ids, accountUrl });
   return {
     mailbox,
-    mailer: (await smtpMailer(settings)) ?? mailbox?.mailer ?? null,
-    messenger: botMessenger(settings) ?? mailbox?.messenger ?? null,
+    mailer: (await smtpMailer(settings, messageWithinMs)) ?? mailbox?.mailer ?? null,
+    messenger: botMessenger(settings, messageWithinMs) ?? mailbox?.messenger ?? null,
   };
 };
 
-const smtpMailer = async ({ SMTP_URL, MAIL_FROM = '', NODE_ENV }: Settings): Promise<Mailer | undefined> => {
+const smtpMailer = async (
+  { SMTP_URL, MAIL_FROM = '', NODE_ENV }: Settings,
+  messageWithinMs: number | undefined,
+): Promise<Mailer | undefined> => {
   if (SMTP_URL === undefined) return undefined;
   // A password is sent over TLS only.
   const requireTls = NODE_ENV === 'production' && new URL(SMTP_URL).password !== '';
   const { SmtpMailer } = await import('./mailer.smtp.ts');
-  return new SmtpMailer({ url: SMTP_URL, from: MAIL_FROM, requireTls });
+  return new SmtpMailer({ url: SMTP_URL, from: MAIL_FROM, requireTls }, messageWithinMs);
 };
 
-const botMessenger = ({
-  MESSENGER_API_URL: apiUrl,
-  MESSENGER_BOT_TOKEN: token,
-  MESSENGER_BOT_NAME: name = '',
-}: Settings): Messenger | undefined =>
-  token === undefined ? undefined : new TelegramMessenger({ apiUrl, token, name });
+const botMessenger = (
+  { MESSENGER_API_URL: apiUrl, MESSENGER_BOT_TOKEN: token, MESSENGER_BOT_NAME: name = '' }: Settings,
+  messageWithinMs: number | undefined,
+): Messenger | undefined =>
+  token === undefined ? undefined : new TelegramMessenger({ apiUrl, token, name }, messageWithinMs);
 
 /** The sends of one channel that nobody waits for. */
 export const backgroundSends = (provide: typeof BackgroundSends | typeof MAIL_SENDS): Provider => ({

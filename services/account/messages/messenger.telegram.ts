@@ -7,7 +7,7 @@ import type { Messenger, MessengerMessage } from './messenger.ts';
 import { SenderRefused } from './sender-refused.ts';
 import { Undeliverable } from './undeliverable.ts';
 
-const ANSWER_WITHIN_MS = 3_000;
+export const ANSWER_WITHIN_MS = 3_000;
 
 const answerSchema = z.object({
   ok: z.boolean(),
@@ -24,7 +24,10 @@ export interface TelegramBot {
 
 /** Telegram's Bot API. Its URLs contain the token, so no error of a request is passed on unchanged. */
 export class TelegramMessenger implements Messenger {
-  constructor(private readonly bot: TelegramBot) {}
+  constructor(
+    private readonly bot: TelegramBot,
+    private readonly answerWithinMs = ANSWER_WITHIN_MS,
+  ) {}
 
   deepLink(state: string): string {
     return `https://t.me/${this.bot.name}?start=${state}`;
@@ -49,7 +52,7 @@ export class TelegramMessenger implements Messenger {
         body: JSON.stringify(parameters),
         // The token must not be sent to any other server.
         redirect: 'error',
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(this.answerWithinMs),
       });
       const text = await answer.text();
       return { status: answer.status, body: answerSchema.parse(JSON.parse(text)) };

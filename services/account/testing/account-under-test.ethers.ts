@@ -33,6 +33,19 @@ interface LoginOptions {
 /** What a hash costs in production is a matter of `password-hashes.spec.ts`. */
 const CHEAP = { memoryKib: 8, passes: 1 };
 
+/** However busy the machine is, a mail server or a messenger that is there takes a message. */
+const MESSAGE_WITHIN_MS = 3_600_000;
+/** Time limits of login providers: longer than a busy machine needs for an answer. */
+export const PROVIDER_LIMITS = { requestMs: 30_000, answerMs: 30_000, userInfoMs: 30_000 };
+/** Time limit for an answer of a chain: longer than jest waits. */
+const CHAIN_ANSWERS_WITHIN_MS = 3_600_000;
+const UNDER_TEST = {
+  passwordCost: CHEAP,
+  messageWithinMs: MESSAGE_WITHIN_MS,
+  providerLimits: PROVIDER_LIMITS,
+  chainAnswersWithinMs: CHAIN_ANSWERS_WITHIN_MS,
+};
+
 const signatures = new Map<string, string>();
 /** Signs as an app; the same text once. */
 const sign = ({ signingKey }: RegisteredApp, text: string): string => {
@@ -62,7 +75,7 @@ export const startAccountUnderTest = async (
   const clock = new TestClock(Date.now());
   const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const foundation = await testFoundation({ environment: settings, clock, answerWithinMs });
-  const service = await startAccount(foundation, { passwordCost: CHEAP, ...options });
+  const service = await startAccount(foundation, { ...UNDER_TEST, ...options });
   foundation.processHealth.report({ account: service });
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids, personalDataOf(foundation));
   const register = (app: Partial<AppToRegister> = {}) =>

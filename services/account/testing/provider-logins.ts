@@ -3,7 +3,7 @@ import { userStream } from '../../../schemas/events/account/user-events.ts';
 import type { StartedLogin } from '../../../schemas/http/account/oauth-routes.ts';
 import { problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
 import { userFold } from '../users/domain/user.ts';
-import { ORIGIN, startAccountUnderTest } from './account-under-test.ethers.ts';
+import { ORIGIN, PROVIDER_LIMITS, startAccountUnderTest } from './account-under-test.ethers.ts';
 import type { HostileProvider } from './hostile-provider.jose.ts';
 import { sessionOf } from './sessions.ts';
 
@@ -12,7 +12,10 @@ export const REDIRECT_URI = `${ORIGIN}/callback?from=provider`;
 /** The account service with an app whose people log in at providers. */
 export const startProviderLogins = async (folder: string, settings: Record<string, object>) => {
   const environment = Object.entries(settings).map(([name, value]) => [name, JSON.stringify(value)]);
-  const account = await startAccountUnderTest(folder, Object.fromEntries(environment) as Record<string, string>);
+  const limits = { ...PROVIDER_LIMITS };
+  const account = await startAccountUnderTest(folder, Object.fromEntries(environment) as Record<string, string>, {
+    providerLimits: limits,
+  });
   const app = await account.register({ redirectUris: [REDIRECT_URI] });
 
   const ask = (path: string, options: { method?: string; body?: object; headers?: Record<string, string> } = {}) =>
@@ -40,5 +43,6 @@ export const startProviderLogins = async (folder: string, settings: Record<strin
   /** Warnings about providers since this was asked last. */
   const warnings = () =>
     account.foundation.logged.splice(0).filter(({ level, provider }) => level === 40 && provider !== undefined);
-  return { account, app, ask, start, callback, logIn, userOf, labelsOf, refusalOf, warnings };
+  /** How long a provider may take; `answerMs` and `userInfoMs` can be changed at any time. */
+  return { account, limits, app, ask, start, callback, logIn, userOf, labelsOf, refusalOf, warnings };
 };

@@ -135,7 +135,8 @@ describe('the checkpoints of a log with witnesses', () => {
     await eventually(() => warnings().length > 0, HAPPENS_WITHIN_MS, 'the operator must be told');
     expect(warnings()).toHaveLength(1);
     const [metric] = account.service.measured?.filter(({ name }) => name === 'annals_log_witness_failures_total') ?? [];
-    expect((await metric?.read())?.map(({ labels }) => labels)).toEqual([{ witness: nameOf(other), reason }]);
+    const failures = (await metric?.read())?.map(({ labels }) => labels);
+    expect(failures).toEqual([{ witness: nameOf(other), reason }]);
   });
 
   it('are not held up by an answer that is still to come, which is added when it comes', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { gated, except, canonicalOnly, interrupted, withHead } from '../testing/follower/faulty-readers.ts';
@@ -11,8 +10,9 @@ import {
   otherContract,
   transfer,
 } from '../testing/follower/follower-under-test.ts';
+import { pause } from '../../../shared/primitives/waiting/pause.ts';
 import { overriding } from '../testing/overriding.ts';
-import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
+import { inSimulatedTime } from '../../../shared/testing/simulation/simulated-globals.ts';
 
 /**
  * A follower of twenty blocks, which is killed after it stored the records of further blocks, and before their
@@ -223,48 +223,49 @@ describe('a watch that is extended before it is live,', () => {
 });
 
 describe('a provider', () => {
-  it('that drops orphaned blocks does not stop a watch whose blocks were reorganised before it joined', async () => {
-    const follower = new FollowerUnderTest({ confirmations: 64 });
-    for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
-    await follower.register({ startBlock: 1 });
-    const slow = overriding(canonicalOnly(follower.chain), {
-      head: async () => {
-        await pause(5);
-        return follower.chain.head();
-      },
-    });
-    let asked = 0;
-    const logsOfBlock = () => {
-      asked += 1;
-      return Promise.reject(new ChainUnavailable('down'));
-    };
-    follower.start({ reader: overriding(slow, { logsOfBlock }) });
-    await follower.until(() => asked > 20, 'it must fail to join, and try again');
-    await follower.stop();
-    follower.chain.rollBack(3);
-    for (let block = 0; block < 5; block += 1) follower.chain.mine([transfer(500 + block)]);
-    await follower.follow({ reader: slow });
-    await follower.stop();
-  });
+  it('that drops orphaned blocks does not stop a watch whose blocks were reorganised before it joined', () =>
+    inSimulatedTime(async () => {
+      await using follower = new FollowerUnderTest({ confirmations: 64 });
+      for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
+      await follower.register({ startBlock: 1 });
+      const slow = overriding(canonicalOnly(follower.chain), {
+        head: async () => {
+          await pause(5);
+          return follower.chain.head();
+        },
+      });
+      let asked = 0;
+      const logsOfBlock = () => {
+        asked += 1;
+        return Promise.reject(new ChainUnavailable('down'));
+      };
+      follower.start({ reader: overriding(slow, { logsOfBlock }) });
+      await follower.until(() => asked > 20, 'it must fail to join, and try again');
+      await follower.stop();
+      follower.chain.rollBack(3);
+      for (let block = 0; block < 5; block += 1) follower.chain.mine([transfer(500 + block)]);
+      await follower.follow({ reader: slow });
+    }));
 
   it.each(['head', 'headersByNumber', 'logsOfRange', 'logsOfBlock'] as const)(
     'whose %s never answers does not delay the stop',
-    async (method) => {
-      await using follower = new FollowerUnderTest({ blocks: 40 });
-      await follower.register();
-      await follower.register(approvalWatch);
-      const { promise: asked, resolve } = Promise.withResolvers<string>();
-      const hanging = overriding<ChainReader>(follower.chain, {
-        [method]: () => {
-          resolve(method);
-          return Promise.withResolvers<never>().promise;
-        },
-      });
-      follower.start({ reader: hanging });
-      await asked;
-      const passedMs = startStopwatch();
-      await follower.stop();
-      expect(passedMs()).toBeLessThan(1_000);
-    },
+    (method) =>
+      inSimulatedTime(async (time) => {
+        await using follower = new FollowerUnderTest({ blocks: 40 });
+        await follower.register();
+        await follower.register(approvalWatch);
+        const { promise: asked, resolve } = Promise.withResolvers<string>();
+        const hanging = overriding<ChainReader>(follower.chain, {
+          [method]: () => {
+            resolve(method);
+            return Promise.withResolvers<never>().promise;
+          },
+        });
+        follower.start({ reader: hanging });
+        await asked;
+        const askedAt = time.elapsed();
+        await follower.stop();
+        expect(time.elapsed()).toBe(askedAt);
+      }),
   );
 });

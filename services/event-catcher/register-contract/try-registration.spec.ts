@@ -3,6 +3,7 @@ import type { RegisteredContract } from '../../../schemas/http/event-catcher/eve
 import { BlocksRefused, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import { HEAD, registration, TOKEN } from '../testing/routes/catcher-fixtures.ts';
 import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { inSimulatedTime } from '../../../shared/testing/simulation/simulated-globals.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 import { transferWatch } from '../testing/example-watches.ts';
 import { overriding } from '../testing/overriding.ts';
@@ -113,61 +114,66 @@ describe('the sample of an event', () => {
           : Promise.reject(new RangeTooLarge(`at most ${String(blocksMax)} blocks`, { blocks: blocksMax })),
     });
 
-  it('is said to be missing as far as that is found out in time', async () => {
-    const refused = new BlocksRefused('pruned', { reason: 'pruned', isPrunedEverywhere: true });
-    const asked: number[] = [];
-    const slow = overriding(catcher.chain, {
-      logsOfRange: (from) => {
-        asked.push(from);
-        return asked.length > 5 ? new Promise<never>(() => undefined) : Promise.reject(refused);
-      },
-    });
-    const missing = await findMissing(slow, transfer, within(200));
-    expect(missing).toEqual({ fromBlock: 0, toBlock: 15, reason: 'pruned' });
-    expect(asked).toEqual([0, 1, 3, 7, 15, 31]);
-  });
+  it('is said to be missing as far as that is found out in time', () =>
+    inSimulatedTime(async () => {
+      const refused = new BlocksRefused('pruned', { reason: 'pruned', isPrunedEverywhere: true });
+      const asked: number[] = [];
+      const slow = overriding(catcher.chain, {
+        logsOfRange: (from) => {
+          asked.push(from);
+          return asked.length > 5 ? new Promise<never>(() => undefined) : Promise.reject(refused);
+        },
+      });
+      const missing = await findMissing(slow, transfer, within(200));
+      expect(missing).toEqual({ fromBlock: 0, toBlock: 15, reason: 'pruned' });
+      expect(asked).toEqual([0, 1, 3, 7, 15, 31]);
+    }));
 
-  it('is looked for in ever more blocks, up to the start block, in five calls at most', async () => {
-    const reading = await sampleLogs(catcher.chain, transfer, within(5_000));
-    expect(catcher.chain.ranges).toEqual([
-      [1_951, 2_000],
-      [1_451, 1_950],
-      [0, 1_450],
-    ]);
-    expect(reading).toMatchObject({ blocks: 2_001, records: 3, calls: 3 });
-    catcher.chain.ranges.length = 0;
-    await sampleLogs(catcher.chain, { ...transfer, topic0: `0x${'1'.repeat(64)}` }, within(5_000, 1_990));
-    expect(catcher.chain.ranges).toEqual([[1_990, 2_000]]);
-  });
+  it('is looked for in ever more blocks, up to the start block, in five calls at most', () =>
+    inSimulatedTime(async () => {
+      const reading = await sampleLogs(catcher.chain, transfer, within(5_000));
+      expect(catcher.chain.ranges).toEqual([
+        [1_951, 2_000],
+        [1_451, 1_950],
+        [0, 1_450],
+      ]);
+      expect(reading).toMatchObject({ blocks: 2_001, records: 3, calls: 3 });
+      catcher.chain.ranges.length = 0;
+      await sampleLogs(catcher.chain, { ...transfer, topic0: `0x${'1'.repeat(64)}` }, within(5_000, 1_990));
+      expect(catcher.chain.ranges).toEqual([[1_990, 2_000]]);
+    }));
 
-  it('takes as many blocks at a time as a provider answers, and no more calls for that', async () => {
-    const reading = await sampleLogs(refusing(20), transfer, within(5_000));
-    expect(catcher.chain.ranges).toHaveLength(4);
-    expect(reading).toMatchObject({ blocks: 80, calls: 4 });
-    expect(estimateBackfill(reading, 2_001).calls).toBeGreaterThan(50);
-  });
+  it('takes as many blocks at a time as a provider answers, and no more calls for that', () =>
+    inSimulatedTime(async () => {
+      const reading = await sampleLogs(refusing(20), transfer, within(5_000));
+      expect(catcher.chain.ranges).toHaveLength(4);
+      expect(reading).toMatchObject({ blocks: 80, calls: 4 });
+      expect(estimateBackfill(reading, 2_001).calls).toBeGreaterThan(50);
+    }));
 
-  it('has the logs of an anonymous event by their layout', async () => {
-    const anonymous = { address: TOKEN.toLowerCase(), topics: [], data: word('7') };
-    for (const log of [anonymous, { ...anonymous, data: `${word('7')}00` }, aTransfer(1)]) catcher.chain.mine([log]);
-    const inputs = [{ name: 'value', type: 'uint256' }];
-    const event = { ...transfer, topic0: null, fragment: { name: 'Noted', anonymous: true, inputs } };
-    const { logs, records } = await sampleLogs(catcher.chain, event, { from: 1_990, to: 2_003, withinMs: 5_000 });
-    expect([logs.map(({ blockNumber }) => blockNumber), records]).toEqual([[2_001], 1]);
-  });
+  it('has the logs of an anonymous event by their layout', () =>
+    inSimulatedTime(async () => {
+      const anonymous = { address: TOKEN.toLowerCase(), topics: [], data: word('7') };
+      for (const log of [anonymous, { ...anonymous, data: `${word('7')}00` }, aTransfer(1)]) catcher.chain.mine([log]);
+      const inputs = [{ name: 'value', type: 'uint256' }];
+      const event = { ...transfer, topic0: null, fragment: { name: 'Noted', anonymous: true, inputs } };
+      const { logs, records } = await sampleLogs(catcher.chain, event, { from: 1_990, to: 2_003, withinMs: 5_000 });
+      expect([logs.map(({ blockNumber }) => blockNumber), records]).toEqual([[2_001], 1]);
+    }));
 
-  it('is what was found when the chain answers no more, and refused where it answered nothing', async () => {
-    let calls = 0;
-    const silent = overriding(catcher.chain, {
-      logsOfRange: (...asked) =>
-        (calls += 1) === 1 ? catcher.chain.logsOfRange(...asked) : new Promise<never>(() => undefined),
-    });
-    expect(await sampleLogs(silent, transfer, within(50))).toMatchObject({ calls: 1, blocks: 50 });
-    await expect(sampleLogs(silent, transfer, within(50))).rejects.toMatchObject({ code: 'dependency_unavailable' });
-    await expect(sampleLogs(refusing(0), transfer, within(50))).rejects.toMatchObject({
-      code: 'dependency_unavailable',
-    });
-  });
+  it('is what was found when the chain answers no more, and refused where it answered nothing', () =>
+    inSimulatedTime(async () => {
+      let calls = 0;
+      const silent = overriding(catcher.chain, {
+        logsOfRange: (...asked) =>
+          (calls += 1) === 1 ? catcher.chain.logsOfRange(...asked) : new Promise<never>(() => undefined),
+      });
+      expect(await sampleLogs(silent, transfer, within(50))).toMatchObject({ calls: 1, blocks: 50 });
+      await expect(sampleLogs(silent, transfer, within(50))).rejects.toMatchObject({ code: 'dependency_unavailable' });
+      await expect(sampleLogs(refusing(0), transfer, within(50))).rejects.toMatchObject({
+        code: 'dependency_unavailable',
+      });
+    }));
 
   it('estimates a backfill of millions of blocks at once, however few are taken at a time', () => {
     const reading = { logs: [], calls: 1, tookMs: 100 };

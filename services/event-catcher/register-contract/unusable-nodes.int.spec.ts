@@ -10,6 +10,8 @@ import { sampleLogs } from './sample-logs.ts';
 import { resolveStartBlock } from './start-block.ts';
 
 const KEY = 'a-secret-key-of-the-provider';
+/** Longer than an answer of the node takes, however busy the machine is. */
+const LONG_MS = 30_000;
 
 describe('a registration that a node makes impossible', () => {
   let node: JsonRpcNode;
@@ -18,7 +20,7 @@ describe('a registration that a node makes impossible', () => {
     const chain = new MemoryChain(2484);
     for (let block = 0; block < 3; block += 1) chain.mine([{ address: TOKEN.toLowerCase(), topics: [], data: '0x' }]);
     node = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(new ChainClient(2484, [`${node.url}/v2/${KEY}`]));
+    reader = new JsonRpcChainReader(new ChainClient(2484, [`${node.url}/v2/${KEY}`], { withinMs: LONG_MS }));
   });
   afterEach(async () => {
     reader.close();
@@ -42,7 +44,7 @@ describe('a registration that a node makes impossible', () => {
     expect(error.detail).not.toContain(new URL(node.url).host);
     return error.detail;
   };
-  const registering = (asked: number | 'deploy' = 1, withinMs?: number) =>
+  const registering = (asked: number | 'deploy' = 1, withinMs = LONG_MS) =>
     resolveStartBlock(reader, TOKEN, asked, withinMs);
 
   it('says what the node refuses, in its words, without the key that is in them', async () => {
@@ -65,7 +67,7 @@ describe('a registration that a node makes impossible', () => {
     expect(await detailOf(registering())).toMatch(/hash/);
     refusing(/eth_getLogs|Receipt/, 'the index of logs is being built');
     const transfer = { topic0: null, fragment: { ...transferAbi, anonymous: true }, contractAddress: TOKEN };
-    const sampled = sampleLogs(reader, transfer, { from: 0, to: 3, withinMs: 5_000 });
+    const sampled = sampleLogs(reader, transfer, { from: 0, to: 3, withinMs: LONG_MS });
     expect(await detailOf(sampled)).toMatch(/logs of blocks 3 to 3 .*the index of logs is being built/);
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { SponsorshipPolicy } from '../../../schemas/events/account/app-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import type { Hardfork } from '../../../shared/chain/hardforks.ts';
@@ -28,6 +29,8 @@ import { sendFaults } from './send-faults.ts';
 
 const ETHER = 10n ** 18n;
 const HAPPENS_WITHIN_MS = 60_000;
+/** However busy the machine is, no answer of the chain about its newest state is late. */
+const CHAIN_ANSWERS_WITHIN_MS = 3_600_000;
 const ORIGIN = 'https://app.example';
 /** A policy that refuses nothing. */
 export const ALLOWS_ALL: SponsorshipPolicy = {
@@ -51,6 +54,8 @@ interface Options {
   confirmations?: number;
   executors?: number;
   settings?: Record<string, string>;
+  /** The time of day, which stands still. Default: the real one. */
+  stoppedAt?: number;
   /** Default: the hardfork of the other specs. */
   hardfork?: Hardfork;
   /** Returns the URL of a proxy in front of the node, which the service uses instead. */
@@ -73,8 +78,9 @@ export class SendsUnderTest {
 
   static async start(
     folder: string,
-    { depositWei = ETHER, confirmations = 3, executors = 3, settings: others = {}, hardfork, through }: Options = {},
+    { depositWei = ETHER, confirmations = 3, executors = 3, settings: others = {}, ...options }: Options = {},
   ): Promise<SendsUnderTest> {
+    const { hardfork, through, stoppedAt } = options;
     const anvil = await Anvil.start(join(folder, 'chain'), Anvil.chainId, hardfork);
     const rpcUrl = through ? await through(anvil.rpcUrl) : anvil.rpcUrl;
     const chain = { chainId: Anvil.chainId, rpcUrls: [rpcUrl], confirmations };
@@ -85,11 +91,12 @@ export class SendsUnderTest {
       CHAINS: JSON.stringify([chain]),
       ...others,
     };
-    const foundation = await testFoundation({ environment });
+    const clock = { ...systemClock, ...(stoppedAt !== undefined && { now: () => stoppedAt }) };
+    const foundation = await testFoundation({ environment, clock });
     const [settings] = foundation.settings.CHAINS ?? [];
     if (!settings) throw new Error('CHAINS has no chain');
     const prepared = await prepare(foundation, settings, { depositWei, executors });
-    const service = await startAccount(foundation);
+    const service = await startAccount(foundation, { chainAnswersWithinMs: CHAIN_ANSWERS_WITHIN_MS });
     const started = new SendsUnderTest(anvil, foundation, prepared, service, settings, depositWei);
     started.projecting = started.project();
     return started;

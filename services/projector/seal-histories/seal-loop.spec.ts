@@ -10,6 +10,7 @@ import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memo
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { projectInto, projectStored } from '../../../shared/testing/project.ts';
+import { inSimulatedTime } from '../../../shared/testing/simulation/simulated-globals.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { rootByInclusion, rootOf } from '../../../shared/transparency-log/merkle-tree.ts';
 import { modelInVersion } from '../run-projection/versions/version-names.ts';
@@ -63,26 +64,27 @@ describe('the seal of histories', () => {
     expect(seal?.metadata).toMatchObject({ actor: { type: 'system' }, causationId: newest[0]?.id });
   });
 
-  it('is made by one process, and not again before something happened', async () => {
-    const foundation = await started();
-    await append(foundation, 'usr_1', -1);
-    await projectStored(foundation);
-    const hasOne = async () => (await sealsOf(foundation)).length > 0;
-    await sealedBy(foundation, hasOne, 3);
-    await projectStored(foundation);
-    // A second loop looks at least once, because it takes over the lease after the first has stopped.
-    let looked = 0;
-    const checkpoints = foundation.readStore.checkpoints.bind(foundation.readStore);
-    foundation.readStore.checkpoints = () => {
-      looked += 1;
-      return checkpoints();
-    };
-    await sealedBy(foundation, () => Promise.resolve(looked > 1));
-    expect(await sealsOf(foundation)).toHaveLength(1);
-    await append(foundation, 'usr_1', 0);
-    await projectStored(foundation);
-    await sealedBy(foundation, async () => (await sealsOf(foundation)).length > 1);
-  });
+  it('is made by one process, and not again before something happened', () =>
+    inSimulatedTime(async () => {
+      const foundation = await started();
+      await append(foundation, 'usr_1', -1);
+      await projectStored(foundation);
+      const hasOne = async () => (await sealsOf(foundation)).length > 0;
+      await sealedBy(foundation, hasOne, 3);
+      await projectStored(foundation);
+      // A second loop looks at least once, because it takes over the lease after the first has stopped.
+      let looked = 0;
+      const checkpoints = foundation.readStore.checkpoints.bind(foundation.readStore);
+      foundation.readStore.checkpoints = () => {
+        looked += 1;
+        return checkpoints();
+      };
+      await sealedBy(foundation, () => Promise.resolve(looked > 1));
+      expect(await sealsOf(foundation)).toHaveLength(1);
+      await append(foundation, 'usr_1', 0);
+      await projectStored(foundation);
+      await sealedBy(foundation, async () => (await sealsOf(foundation)).length > 1);
+    }));
 
   it('is of the histories as they were at one event, while they change and begin', async () => {
     const foundation = await started();

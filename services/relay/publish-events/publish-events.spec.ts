@@ -10,6 +10,7 @@ import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { inSimulatedTime } from '../../../shared/testing/simulation/simulated-globals.ts';
 import { BatchPublisher } from './publish-batch.ts';
 import { relayLoop } from './relay-loop.ts';
 
@@ -154,22 +155,23 @@ describe('relay', () => {
     });
   });
 
-  /** Returns how many requests a hundred appends cost that come one after the other. */
-  const requestsFor = async (perAppend: number): Promise<number> => {
-    const system = await aSystem();
-    const calls = refusing(system, () => false);
-    const relay = relayLoop(system);
-    relay.start();
-    for (let append = 0; append < 100; append += 1) {
-      const some = Array.from({ length: perAppend }, () => observation());
-      await observe(system, append * perAppend - 1, some);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await reachesHead(system);
-    await relay.stop();
-    expect(calls.reduce((sum, count) => sum + count, 0)).toBe(100 * perAppend);
-    return calls.length;
-  };
+  /** Returns how many requests a hundred appends cost, one in each millisecond. */
+  const requestsFor = (perAppend: number): Promise<number> =>
+    inSimulatedTime(async (time) => {
+      const system = await aSystem();
+      const calls = refusing(system, () => false);
+      const relay = relayLoop(system);
+      relay.start();
+      for (let append = 0; append < 100; append += 1) {
+        const some = Array.from({ length: perAppend }, () => observation());
+        await observe(system, append * perAppend - 1, some);
+        await time.pause(1);
+      }
+      await reachesHead(system);
+      await relay.stop();
+      expect(calls.reduce((sum, count) => sum + count, 0)).toBe(100 * perAppend);
+      return calls.length;
+    });
 
   it('gathers many events that arrive steadily into fewer requests, and keeps back no few', async () => {
     expect(await requestsFor(80)).toBeLessThan(25);

@@ -29,9 +29,13 @@ export const sendUnread = async (
   for (const socket of sockets) socket.destroy();
 };
 
+/** How often a flood looks whether it is over: a silent server gives it no other occasion. */
+const LOOK_EVERY_MS = 100;
+
 /**
  * Sends requests over several connections, each as fast as it is answered. Returns the number of answers by status.
  * @param everyMs minimum time between two requests of a connection
+ * @param isEnough goes on beyond the time until the answers are enough
  */
 export const flood = async (
   url: string,
@@ -40,13 +44,25 @@ export const flood = async (
     text,
     forMs,
     everyMs = 0,
-  }: { connections: number; text: string | (() => string); forMs: number; everyMs?: number },
+    isEnough = () => true,
+  }: {
+    connections: number;
+    text: string | (() => string);
+    forMs: number;
+    everyMs?: number;
+    isEnough?: (answers: Readonly<Record<string, number>>) => boolean;
+  },
 ): Promise<Record<string, number>> => {
   const next = typeof text === 'string' ? () => text : text;
   const answers: Record<string, number> = {};
   const endsAt = performance.now() + forMs;
+  const isOver = () => performance.now() >= endsAt && isEnough(answers);
+  const over = Promise.withResolvers<undefined>();
+  const endIfOver = () => {
+    if (isOver()) over.resolve(undefined);
+  };
   const connectAgain = async (): Promise<void> => {
-    while (performance.now() < endsAt) {
+    while (!isOver()) {
       const socket = attackerConnection(url).setEncoding('latin1');
       const { promise: closed, resolve } = Promise.withResolvers<undefined>();
       socket.on('close', () => {
@@ -55,21 +71,24 @@ export const flood = async (
       let askedAt = performance.now();
       const ask = () => {
         askedAt = performance.now();
-        if (askedAt < endsAt) socket.write(next());
-        else socket.destroy();
+        if (isOver()) socket.destroy();
+        else socket.write(next());
       };
       socket.on('data', (received: string) => {
         for (const [, status = ''] of received.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
           answers[status] = (answers[status] ?? 0) + 1;
+          endIfOver();
           if (everyMs === 0) ask();
           else setTimeout(ask, Math.max(0, askedAt + everyMs - performance.now()));
         }
       });
       ask();
-      await Promise.race([closed, pause(Math.max(0, endsAt - performance.now()))]);
+      await Promise.race([closed, over.promise]);
       socket.destroy();
     }
   };
+  const looking = setInterval(endIfOver, LOOK_EVERY_MS);
   await Promise.all(Array.from({ length: connections }, connectAgain));
+  clearInterval(looking);
   return answers;
 };

@@ -37,9 +37,18 @@ export class ChainUnderTest {
     return this.chain.chainId;
   }
 
+  get rpcUrl(): string {
+    return this.chain.rpcUrl;
+  }
+
   /** The value of `CHAINS` for a program that follows this chain. */
   get setting(): string {
-    return JSON.stringify([{ chainId: this.chain.chainId, rpcUrls: [this.chain.rpcUrl], confirmations: 12 }]);
+    return this.settingThrough(this.rpcUrl);
+  }
+
+  /** The value of `CHAINS` for a program that follows this chain through a provider. */
+  settingThrough(rpcUrl: string): string {
+    return JSON.stringify([{ chainId: this.chain.chainId, rpcUrls: [rpcUrl], confirmations: 12 }]);
   }
 
   /** Mines blocks with this many transfers each. */

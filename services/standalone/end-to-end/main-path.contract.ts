@@ -105,7 +105,9 @@ const expectQueryToEqualTheChain = async (): Promise<void> => {
   }
   for (const [at, watchId] of watchIds.entries()) {
     const name = at === 1 ? 'Noted' : 'Transfer';
-    expect((await callUntilServed(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal']).toBe(ids.length);
+    const counted = async () =>
+      (await callUntilServed(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal'] === ids.length;
+    await eventually(counted, WAIT_MS, 'another projection must count what the query has');
   }
 };
 

@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { serviceNames, type ServiceName } from '../../../shared/config/services.ts';
 import { afterFaults, TEST_MS } from './after-faults.ts';
+import { faultRandom } from './fault-random.ts';
 
 /** How many processes are killed one by one; at least one, because a test without kills would pass. */
 const KILLS = Number(process.env['FAULT_ROUNDS'] ?? 10);
@@ -10,9 +10,11 @@ if (!Number.isInteger(KILLS) || KILLS < 1) throw new Error('FAULT_ROUNDS must be
 const KILLS_OF_A_SYSTEM = 20;
 const KILL_MS = 120_000;
 
+const random = faultRandom();
+
 const inRandomOrder = (names: readonly ServiceName[]): ServiceName[] => {
   const remaining = [...names];
-  return names.flatMap(() => remaining.splice(randomInt(remaining.length), 1));
+  return names.flatMap(() => remaining.splice(random.between(0, remaining.length - 1), 1));
 };
 
 afterFaults(({ system: running, renew }) => {
@@ -26,9 +28,9 @@ afterFaults(({ system: running, renew }) => {
         const system = running();
         const workload = system.work();
         for (const name of inRandomOrder(serviceNames).slice(0, KILLS - done)) {
-          await workload.goesOn(randomInt(1, 30));
+          await workload.goesOn(random.between(1, 29));
           await system.kill(name);
-          await workload.goesOn(randomInt(1, 10));
+          await workload.goesOn(random.between(1, 9));
           await system.restart(name);
         }
         await workload.goesOn(5);
@@ -46,7 +48,7 @@ afterFaults(({ system: running, renew }) => {
       const system = running();
       const workload = system.work();
       for (let round = 0; round < 3; round += 1) {
-        await workload.goesOn(randomInt(5, 30));
+        await workload.goesOn(random.between(5, 29));
         await system.kill();
         await system.restart();
         await workload.goesOn(5);

@@ -1,9 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { topics } from '../../../schemas/topics.ts';
 import { serviceNames } from '../../../shared/config/services.ts';
 import { afterFaults, TEST_MS } from './after-faults.ts';
 import { everyMessage } from './agreement.ts';
+import { faultRandom } from './fault-random.ts';
 import { PausedConsumer } from './paused-consumer.ts';
 import { WAIT_MS, type SystemUnderFault } from './system-under-fault.ts';
 import type { Workload } from './workload.ethers.ts';
@@ -12,17 +12,19 @@ const OUTAGE_MS = 60_000;
 /** Longer than the session timeout of a consumer group, see TopicFollower. */
 const HELD_MS = 15_000;
 
+const random = faultRandom();
+
 /** Drops connections before and after the write of an append, and at last restarts the event store. */
 const dropAppends = async (system: SystemUnderFault, workload: Workload): Promise<void> => {
   const { eventStoreServer } = system;
   const { faults } = eventStoreServer;
   for (let round = 0; round < 10; round += 1) {
-    await workload.goesOn(randomInt(1, 10));
-    faults.dropBeforeWrite = randomInt(1, 4);
-    faults.dropAfterWrite = randomInt(1, 4);
+    await workload.goesOn(random.between(1, 9));
+    faults.dropBeforeWrite = random.between(1, 3);
+    faults.dropAfterWrite = random.between(1, 3);
     const areDropped = () => faults.dropBeforeWrite === 0 && faults.dropAfterWrite === 0;
     await system.eventually(areDropped, WAIT_MS, 'an append must be dropped before its write, and one after it');
-    await workload.goesOn(randomInt(1, 10));
+    await workload.goesOn(random.between(1, 9));
     eventStoreServer.dropConnections();
   }
   await eventStoreServer.restart(2_000);

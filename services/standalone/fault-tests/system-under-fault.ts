@@ -57,7 +57,11 @@ export class SystemUnderFault {
     private readonly personalData: PersonalData,
   ) {}
 
-  static async start(folder: string): Promise<SystemUnderFault> {
+  /** @param through starts a provider in front of the chain, and returns its address; default: none */
+  static async start(
+    folder: string,
+    through: (rpcUrl: string) => Promise<string> = (rpcUrl) => Promise.resolve(rpcUrl),
+  ): Promise<SystemUnderFault> {
     const [servers, eventStoreServer, chain] = await Promise.all([
       BreakableServers.start(join(folder, 'servers'), ['kafka', 'mongo']),
       EventStoreServer.start(),
@@ -66,7 +70,7 @@ export class SystemUnderFault {
     const settings = {
       ...servers.settings,
       EVENTSTORE_URL: eventStoreServer.url,
-      CHAINS: chain.setting,
+      CHAINS: chain.settingThrough(await through(chain.rpcUrl)),
       TOPIC_PREFIX: `faults-${randomUUID().slice(0, 8)}.`,
       DATA_DIR: join(folder, 'data'),
     };

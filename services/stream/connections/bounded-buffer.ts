@@ -5,14 +5,13 @@ import type { SlowReason } from '../edge/stream-metrics.ts';
 
 /** Maximum unsent data in the transport; beyond it, sending pauses. */
 const FRAMES_WAITING_MAX = 256;
-const BYTES_WAITING_MAX = 512 * 1_024;
+export const BYTES_WAITING_MAX = 512 * 1_024;
 /**
  * How much a client may miss while it reads nothing. After that it has a grace period to start reading, because a burst
  * reaches these limits too, but is soon over.
  */
 const FRAMES_MISSED_MAX = 512;
 const BYTES_MISSED_MAX = 1_024 * 1_024;
-const STALL_GRACE_MS = 3_000;
 /** A client that has read nothing for this long, although data waits for it, is disconnected. */
 const UNREAD_MS = 30_000;
 
@@ -29,6 +28,7 @@ export abstract class BoundedBuffer implements SendBuffer {
   constructor(
     /** Called when the client has not read anything for too long. */
     private readonly onStalled: (reason: SlowReason) => void,
+    private readonly stallGraceMs: number,
   ) {}
 
   get bytesUnsent(): number {
@@ -78,7 +78,7 @@ export abstract class BoundedBuffer implements SendBuffer {
     this.framesMissed += 1;
     this.bytesMissed += delivery.json.length;
     if (this.framesMissed <= FRAMES_MISSED_MAX && this.bytesMissed <= BYTES_MISSED_MAX) return;
-    this.stallTimer ??= setTimeout(this.onStalled, STALL_GRACE_MS, 'missed').unref();
+    this.stallTimer ??= setTimeout(this.onStalled, this.stallGraceMs, 'missed').unref();
   }
 
   private resetMissed(): void {

@@ -14,8 +14,9 @@ import { RateLimits, refuseExceeded } from '../../../shared/edge/limits/rate-lim
 import { LOGGER } from '../../../shared/edge/tokens.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import type { SubscriptionCommands } from '../domain/subscriber.ts';
+import type { StreamLimits } from '../edge/stream-limits.ts';
 import type { StreamMetrics } from '../edge/stream-metrics.ts';
-import { STREAM_METRICS, SUBSCRIPTIONS } from '../edge/tokens.ts';
+import { STREAM_LIMITS, STREAM_METRICS, SUBSCRIPTIONS } from '../edge/tokens.ts';
 import { Admission } from './admission.ts';
 import { commandRefusal, connectionRefusal, parseCommand, toLoggedRefusal } from './command-answer.ts';
 import { SocketConnection } from './sockets/socket-connection.socketio.ts';
@@ -57,6 +58,7 @@ export class EventsGateway
     @Inject(SUBSCRIPTIONS) private readonly subscriptions: SubscriptionCommands,
     private readonly limits: RateLimits,
     @Inject(STREAM_METRICS) private readonly metrics: StreamMetrics,
+    @Inject(STREAM_LIMITS) private readonly streamLimits: StreamLimits,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -83,7 +85,11 @@ export class EventsGateway
   }
 
   handleConnection(socket: StreamSocket): void {
-    const connection = new SocketConnection(socket, { queue: this.queue, metrics: this.metrics });
+    const connection = new SocketConnection(socket, {
+      queue: this.queue,
+      metrics: this.metrics,
+      limits: this.streamLimits,
+    });
     this.connectionBySocket.set(socket, connection);
     this.connections.add(connection);
     // Nest's decorators would keep three pipelines of listeners for each socket, which take as much memory as the socket.

@@ -7,6 +7,8 @@ const byDefault = {
   connectionsPerUser: rateLimits.connections.points,
   waitingSocketsPerAddress: 256,
   packetsPerSocket: { points: 300, seconds: 1 },
+  stallGraceMs: 3_000,
+  collectingMs: 3_000,
 };
 
 it('the limits of the stream are those of the table, unless the setting replaces one', () => {
@@ -23,6 +25,7 @@ it('the limits of the stream are those of the table, unless the setting replaces
 
 it('nothing is limited where limits are off', () => {
   expect(streamLimits({ RATE_LIMITS: 'off' })).toEqual({
+    ...byDefault,
     subscriptionsPerConnection: Infinity,
     connectionsPerUser: Infinity,
     waitingSocketsPerAddress: Infinity,

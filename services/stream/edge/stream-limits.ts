@@ -2,7 +2,12 @@ import { rateLimits, type RateLimitName } from '../../../schemas/http/rate-limit
 import type { Settings } from '../../../shared/config/settings.ts';
 import { atATime } from '../../../shared/edge/limits/rate-limits.ts';
 
-/** What a client may have concurrently, and how many packets it may send. */
+/** Enough for a client to read again after a burst. */
+const STALL_GRACE_MS = 3_000;
+/** Less than the 4.5 s within which an answer must start. */
+const COLLECTING_MS = 3_000;
+
+/** What a client may have concurrently, how many packets it may send, and how long it may keep the node waiting. */
 export interface StreamLimits {
   subscriptionsPerConnection: number;
   connectionsPerUser: number;
@@ -10,6 +15,10 @@ export interface StreamLimits {
   waitingSocketsPerAddress: number;
   /** A socket may send as many packets as an address may send requests. */
   packetsPerSocket: { points: number; seconds: number };
+  /** How long a client that has missed much may take until it reads again. */
+  stallGraceMs: number;
+  /** A page that is not full after this time is answered with what it has. */
+  collectingMs: number;
 }
 
 export const streamLimits = (settings: Pick<Settings, 'RATE_LIMITS'>): StreamLimits => {
@@ -25,5 +34,7 @@ export const streamLimits = (settings: Pick<Settings, 'RATE_LIMITS'>): StreamLim
       points: limitOf('address'),
       seconds: ((isOff ? undefined : RATE_LIMITS.address) ?? rateLimits.address).seconds,
     },
+    stallGraceMs: STALL_GRACE_MS,
+    collectingMs: COLLECTING_MS,
   };
 };

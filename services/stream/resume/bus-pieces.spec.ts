@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topics } from '../../../schemas/topics.ts';
 import { followed } from '../../../shared/message-bus/followed-partitions.ts';
+import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { Cursors } from '../../../shared/keys/stream-cursors.ts';
 import { MessageReader } from '../domain/chain-message.ts';
 import { withinTicks } from '../testing/feed-under-test.ts';
@@ -29,7 +30,8 @@ describe('the pieces of a partition', () => {
       return consume(asked, from, signal);
     };
     const reader = new MessageReader(new Cursors(new Uint8Array(32)), () => undefined);
-    pieces = new BusPieces({ messageBus, genuine: { filter: (messages) => Promise.resolve([...messages]) }, reader });
+    const genuine = { filter: <Message>(messages: readonly Message[]) => Promise.resolve([...messages]) };
+    pieces = new BusPieces({ messageBus, genuine, reader, clock: new TestClock() });
   });
   const publish = (positions: readonly number[]) =>
     messageBus.publish(

@@ -3,8 +3,10 @@ import { topics } from '../../../schemas/topics.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { GenuineMessages } from '../../../shared/message-bus/genuine/genuine-messages.ts';
 import type { BusBatch, BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
 import { untilAborted } from '../../../shared/primitives/waiting/until-aborted.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
+import { expiryAfter } from '../edge/expiry.ts';
 import { MessagePiece } from './message-piece.ts';
 import { SharedAnswers } from './shared-answers.ts';
 
@@ -42,6 +44,7 @@ interface BusPiecesOptions {
   messageBus: Pick<MessageBus, 'consume' | 'offsets'>;
   genuine: Pick<GenuineMessages, 'filter'>;
   reader: MessageReader;
+  clock: Pick<Clock, 'elapsed'>;
   /** Called for each read of the bus that begins. */
   onRead?: () => void;
 }
@@ -59,22 +62,24 @@ export class MessagesDeleted extends Refusal {
  * (decision 0079), and the next piece continues the same read of the bus.
  */
 export class BusPieces {
-  private readonly pieces = new SharedAnswers<BusPiece>({
-    maxBytes: PIECES_BYTES_MAX,
-    ttlMs: PIECES_TTL_MS,
-    bytesOf: ({ piece }) => piece.bytes,
-  });
-  private readonly open = new LRUCache<string, OpenRead>({
-    max: OPEN_READS_MAX,
-    ttl: OPEN_READS_TTL_MS,
-    ttlAutopurge: true,
-    dispose: ({ ending }, _, reason) => {
-      // A deleted one is being continued.
-      if (reason !== 'delete') ending.abort();
-    },
-  });
+  private readonly pieces: SharedAnswers<BusPiece>;
+  private readonly open: LRUCache<string, OpenRead>;
 
-  constructor(private readonly options: BusPiecesOptions) {}
+  constructor(private readonly options: BusPiecesOptions) {
+    const { clock } = options;
+    this.pieces = new SharedAnswers({
+      ...{ maxBytes: PIECES_BYTES_MAX, ttlMs: PIECES_TTL_MS, clock },
+      bytesOf: ({ piece }) => piece.bytes,
+    });
+    this.open = new LRUCache({
+      max: OPEN_READS_MAX,
+      ...expiryAfter(OPEN_READS_TTL_MS, clock),
+      dispose: ({ ending }, _, reason) => {
+        // A deleted one is being continued.
+        if (reason !== 'delete') ending.abort();
+      },
+    });
+  }
 
   /**
    * Returns the messages that begin at an offset; waits for the first one at the end of the partition.

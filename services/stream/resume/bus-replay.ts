@@ -17,7 +17,6 @@ const LOOK_BACK_FIRST_MS = 60_000;
 const LOOK_BACK_FACTOR = 4;
 /** Searches of about the same time use the same times: multiples of this share of how far they go back. */
 const LOOK_BACK_STEPS = 4;
-/** How long reading an existing message may take. */
 const READ_TIMEOUT_MS = 5_000;
 /** For so long, clients that return share where the topic begins and ends. */
 const ENDS_TTL_MS = 1_000;
@@ -31,6 +30,8 @@ interface BusReplayOptions {
   clock: Clock;
   /** Called for each read of the bus that begins. */
   onRead?: () => void;
+  /** How long reading an existing message may take; default 5 s. */
+  readTimeoutMs?: number;
 }
 
 /** Offsets of a partition, and the first event-store position in it; `undefined` if it has no message. */
@@ -55,12 +56,13 @@ interface FoundTime {
  */
 export class BusReplay {
   private readonly pieces: BusPieces;
-  private readonly ends = new SharedAnswers<Ends>({ maxBytes: ANSWERS_MAX, ttlMs: ENDS_TTL_MS, bytesOf: () => 1 });
-  private readonly times = new SharedAnswers<FoundTime>({
-    ...{ maxBytes: ANSWERS_MAX, ttlMs: FOUND_TTL_MS, bytesOf: () => 1 },
-  });
+  private readonly ends: SharedAnswers<Ends>;
+  private readonly times: SharedAnswers<FoundTime>;
 
   constructor(private readonly options: BusReplayOptions) {
+    const small = { maxBytes: ANSWERS_MAX, bytesOf: () => 1, clock: options.clock };
+    this.ends = new SharedAnswers({ ...small, ttlMs: ENDS_TTL_MS });
+    this.times = new SharedAnswers({ ...small, ttlMs: FOUND_TTL_MS });
     this.pieces = new BusPieces(options);
   }
 
@@ -148,7 +150,7 @@ export class BusReplay {
     { from, until, sinceMs }: { from: bigint; until: bigint; sinceMs: number },
     signal: AbortSignal,
   ): Promise<Position | undefined> {
-    const late = AbortSignal.timeout(READ_TIMEOUT_MS);
+    const late = AbortSignal.timeout(this.options.readTimeoutMs ?? READ_TIMEOUT_MS);
     for (let offset = from; offset < until;) {
       const { piece, next } = await this.pieces
         .at({ partition, offset }, AbortSignal.any([signal, late]))

@@ -1,7 +1,7 @@
 import { chainEventsStream } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { resumePointAfter } from '../../../shared/keys/stream-cursors.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
+import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
 import { channelKey, type Channel } from '../domain/channel.ts';
 import type { Page } from '../domain/delivery.ts';
@@ -16,6 +16,7 @@ const PIECES_BYTES_MAX = 16 * 1_024 * 1_024;
 interface ContractStreamsOptions {
   eventStore: Pick<EventStore, 'read'>;
   reader: MessageReader;
+  clock: Pick<Clock, 'elapsed'>;
 }
 
 /** The changes after one position and up to another, up to which everything must be stored already. */
@@ -43,13 +44,14 @@ interface StoredRange {
  * message of the topic is the event of the stream, so clients are sent the same. Readers share what they read.
  */
 export class ContractStreams {
-  private readonly pieces = new SharedAnswers<StreamPiece>({
-    maxBytes: PIECES_BYTES_MAX,
-    ttlMs: PIECES_TTL_MS,
-    bytesOf: ({ piece }) => piece.bytes,
-  });
+  private readonly pieces: SharedAnswers<StreamPiece>;
 
-  constructor(private readonly options: ContractStreamsOptions) {}
+  constructor(private readonly options: ContractStreamsOptions) {
+    this.pieces = new SharedAnswers({
+      ...{ maxBytes: PIECES_BYTES_MAX, ttlMs: PIECES_TTL_MS, clock: options.clock },
+      bytesOf: ({ piece }) => piece.bytes,
+    });
+  }
 
   /** Whether all of these changes of a channel are stored; `false` if the contract never had an event. */
   async has(channel: Channel, { after, until }: Wanted, signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { Projections } from '../../../shared/edge/answers/projections.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { SEGMENT_RECORDS } from '../../../shared/chain/identifiers/record-terms.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
@@ -59,9 +60,9 @@ export const firstChangedBlock = async (
 };
 
 /** Returns the same function, for clients that share what is read. */
-export const changedBlocks = (options: Options) => {
+export const changedBlocks = (options: Options & { clock: Pick<Clock, 'elapsed'> }) => {
   const answers = new SharedAnswers<{ block: number }>({
-    ...{ maxBytes: ANSWERS_MAX, ttlMs: ANSWERS_TTL_MS, bytesOf: () => 1 },
+    ...{ maxBytes: ANSWERS_MAX, ttlMs: ANSWERS_TTL_MS, bytesOf: () => 1, clock: options.clock },
   });
   return async (channel: Channel, range: Range, signal: AbortSignal): Promise<number> => {
     const key = [channelName(channel), range.after, range.until].join(' ');

@@ -8,8 +8,8 @@ import { feedUnderTest, MemoryBuffer, MemorySubscriber, withinTicks } from '../t
 const CLIENTS = 1_000;
 const MESSAGES = 900;
 const ROOM = 10_000;
-/** Few, and not one for each client. Answers are forgotten after seconds, so a slow machine reads more than once. */
-const READS_MAX = 40;
+/** Few, and not one for each client. */
+const READS_MAX = 4;
 
 describe('a crowd of clients that return at once', () => {
   const contractAddress = newContract();
@@ -18,6 +18,7 @@ describe('a crowd of clients that return at once', () => {
   /** The first offset of each read of one partition. */
   let reads: string[];
   let failure: Error | undefined;
+  let users: number;
   beforeEach(async () => {
     feed = await feedUnderTest();
     await feed.catcher.register(contractAddress);
@@ -36,7 +37,7 @@ describe('a crowd of clients that return at once', () => {
     // The memory of the node begins with the newest message.
     await feed.restart();
     await feed.subscribe(contractAddress);
-    [reads, failure] = [[], undefined];
+    [reads, failure, users] = [[], undefined, 0];
     const { messageBus } = feed;
     const consume = messageBus.consume.bind(messageBus);
     messageBus.consume = (topic, from, signal) => {
@@ -51,11 +52,8 @@ describe('a crowd of clients that return at once', () => {
 
   const resume = async (at: number, { signal = new AbortController().signal } = {}) => {
     const cursor = await feed.cursorOf(contractAddress, positions[at] ?? 0);
-    const subscriber = new MemorySubscriber(
-      new MemoryBuffer(ROOM),
-      `user:${String(at)}${String(Math.random())}`,
-      signal,
-    );
+    users += 1;
+    const subscriber = new MemorySubscriber(new MemoryBuffer(ROOM), `user:${String(users)}`, signal);
     return { at, subscriber, opened: feed.subscribe(contractAddress, { cursor }, ROOM, subscriber) };
   };
   const sentTo = ({ subscriber }: { subscriber: MemorySubscriber }) =>
@@ -75,15 +73,15 @@ describe('a crowd of clients that return at once', () => {
     const clients = await Promise.all(Array.from({ length: CLIENTS }, () => resume(10)));
     await withinTicks(() => clients.every(isLive), 'all clients must catch up');
     for (const client of [one, ...clients]) expectWhole(client);
-    expect(readsOfOne).toBeLessThanOrEqual(4);
-    expect(reads.length).toBeLessThan(READS_MAX);
+    expect(readsOfOne).toBeLessThanOrEqual(READS_MAX);
+    expect(reads.length).toBeLessThanOrEqual(readsOfOne);
   });
 
   it('from many places shares the reads, and each gets exactly what follows its own cursor', async () => {
     const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => resume(at % positions.length)));
     await withinTicks(() => clients.every(isLive), 'all clients must catch up');
     for (const client of clients) expectWhole(client);
-    expect(reads.length).toBeLessThan(READS_MAX);
+    expect(reads.length).toBeLessThanOrEqual(READS_MAX);
   });
 
   it('is served also when clients leave while the others wait', async () => {
@@ -127,6 +125,6 @@ describe('a crowd of clients that return at once', () => {
       return subscriber.emitted[0];
     });
     for (const gap of await Promise.all(gaps)) expect(gap).toMatchObject({ name: 'gap', message: { fromBlock: 0 } });
-    expect(found).toBeLessThan(READS_MAX);
+    expect(found).toBeLessThanOrEqual(READS_MAX);
   });
 });

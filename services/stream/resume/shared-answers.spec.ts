@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { SharedAnswers } from './shared-answers.ts';
 
 interface Question {
@@ -12,9 +13,11 @@ describe('an answer that several callers ask for', () => {
   const noSignal = new AbortController().signal;
   let questions: Question[];
   let answers: SharedAnswers<{ text: string }>;
+  let clock: TestClock;
   beforeEach(() => {
     questions = [];
-    answers = new SharedAnswers({ maxBytes: 10, ttlMs: 60_000, bytesOf: ({ text }) => text.length });
+    clock = new TestClock();
+    answers = new SharedAnswers({ maxBytes: 10, ttlMs: 60_000, bytesOf: ({ text }) => text.length, clock });
   });
   const get = async (key: string, signal = noSignal) => {
     const { text } = await answers.get(key, signal, (ending) => {
@@ -29,8 +32,13 @@ describe('an answer that several callers ask for', () => {
     const waiting = [get('a'), get('a')];
     questions[0]?.answer('one');
     expect(await Promise.all(waiting)).toEqual(['one', 'one']);
+    clock.time += 59_999;
     expect(await get('a')).toBe('one');
     expect(questions).toHaveLength(1);
+    clock.time += 2;
+    const later = get('a');
+    questions[1]?.answer('two');
+    expect(await later).toBe('two');
   });
 
   it('is asked for again when it was forgotten, or when later answers needed its room', async () => {

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../../shared/primitives/clock.ts';
 import { untilAborted } from '../../../shared/primitives/waiting/until-aborted.ts';
+import { expiryAfter } from '../edge/expiry.ts';
 
 interface Options<Answer> {
   /** Beyond this size, the least recently used answers are dropped. */
@@ -7,6 +9,7 @@ interface Options<Answer> {
   ttlMs: number;
   /** Returns an estimate of the memory of an answer, at least 1. */
   bytesOf: (answer: Answer) => number;
+  clock: Pick<Clock, 'elapsed'>;
 }
 
 interface Pending<Answer> {
@@ -24,8 +27,8 @@ export class SharedAnswers<Answer extends object> {
   private readonly kept: LRUCache<string, Answer>;
   private readonly pending = new Map<string, Pending<Answer>>();
 
-  constructor({ maxBytes, ttlMs, bytesOf }: Options<Answer>) {
-    this.kept = new LRUCache({ maxSize: maxBytes, sizeCalculation: bytesOf, ttl: ttlMs, ttlAutopurge: true });
+  constructor({ maxBytes, ttlMs, bytesOf, clock }: Options<Answer>) {
+    this.kept = new LRUCache({ maxSize: maxBytes, sizeCalculation: bytesOf, ...expiryAfter(ttlMs, clock) });
   }
 
   /** @throws what `ask` throws; the reason of `signal` as soon as it aborts */

@@ -1,22 +1,36 @@
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
 import { chainEventDocumentId, chainEventsModel } from '../../../shared/read-models/event-catcher/chain-events.ts';
 import { SqliteReadStore } from '../../../shared/read-store/embedded/read-store.sqlite.ts';
-import { startStopwatch } from '../../../shared/testing/stopwatch.ts';
+import type { FindOptions } from '../../../shared/read-store/read-store.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { BYTES_WAITING_MAX } from '../connections/bounded-buffer.ts';
 import { aRecord, CHAIN_ID, newContract } from '../testing/fake-catcher.ts';
 import type { StreamClient } from '../testing/stream-client.socketio.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
+import { HISTORIES_PER_USER } from './subscriptions.ts';
 
-const MIB = 1_024 * 1_024;
 const RECORDS = 100_000;
 const RARE = 'Approval(address indexed,address indexed,uint256)';
 const RARE_EVERY = 5_000;
 const BATCH = 5_000;
+/** More than one event needs. */
+const EVENT_BYTES = 2_000;
+/** What the pieces of some subscriptions look through. A history in one piece looks through all records. */
+const RECORDS_PER_TICK = 10_000;
 const folder = temporaryFolder();
+
+/**
+ * The most records that a query looks through. A query for the records of a watch may look through all between its two
+ * positions; one for the records of a contract, such as `positionOfNth`, and one by ids end at `skip + limit`.
+ */
+const recordsSearched = ({ filter = {}, skip = 0, limit = Infinity }: FindOptions): number => {
+  const { gt, lte } = (filter['observedPosition'] ?? { gt: 0, lte: Infinity }) as { gt: number; lte: number };
+  return Math.min(lte - gt, 'WatchId' in filter && !('id' in filter) ? Infinity : skip + limit);
+};
 
 describe('long histories', () => {
   const readStore = new SqliteReadStore(join(folder, 'read.db'));
@@ -59,57 +73,78 @@ describe('long histories', () => {
     await stream.catcher.finalize(RECORDS);
   };
 
-  /** How long another user's commands take to be answered while the work goes on, in milliseconds. */
-  const delaysDuring = async (work: Promise<unknown>): Promise<number[]> => {
-    const delays: number[] = [];
-    const ending = new AbortController();
-    const done = work.finally(() => {
-      ending.abort();
+  /** Counts the records that the read store looks through for what is done, in all, and at most in a tick of the loop. */
+  const recordsReadDuring = async (work: () => Promise<unknown>) => {
+    const [read, find] = [{ inAll: 0, inTickMax: 0 }, readStore.find.bind(readStore)];
+    let inTick = 0;
+    let tick = setImmediate(function begin() {
+      inTick = 0;
+      tick = setImmediate(begin);
     });
-    do {
-      const passedMs = startStopwatch();
-      await idle.refused('unsubscribe', { subscriptionId: 'none' });
-      delays.push(passedMs());
-      await pause(25);
-    } while (!ending.signal.aborted);
-    await done;
-    return delays.sort((one, other) => one - other);
-  };
-  const expectServed = (delays: readonly number[]) => {
-    const figures = { median: delays[delays.length >> 1] ?? NaN, longest: delays.at(-1) ?? NaN };
-    expect(figures.median).toBeLessThan(50);
-    // In one piece, a history of this length takes longer. The rest is for a busy machine.
-    expect(figures.longest).toBeLessThan(5_000);
+    readStore.find = (collection, options) => {
+      if (collection === chainEventsModel.collections.record.name) {
+        inTick += recordsSearched(options);
+        read.inAll += recordsSearched(options);
+        read.inTickMax = Math.max(read.inTickMax, inTick);
+      }
+      return find(collection, options);
+    };
+    try {
+      await work();
+    } finally {
+      readStore.find = find;
+      clearImmediate(tick);
+    }
+    return read;
   };
 
   it('of one user over many connections, which read nothing, hold up nobody and cost little memory', async () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => stream.connect()));
-    const before = process.memoryUsage().rss;
-    const work = clients.map(async (client) => {
-      await client.subscribe(contractAddress, { finality: 'finalized', fromBlock: 0 });
-      client.stopReading();
-      await pause(3_000);
+    const mostAtOnce = { connections: 0, bytes: 0 };
+    const areStalled = () => {
+      const waiting = stream.bytesUnsent().filter((bytes) => bytes > 0);
+      mostAtOnce.connections = Math.max(mostAtOnce.connections, waiting.length);
+      mostAtOnce.bytes = Math.max(mostAtOnce.bytes, ...waiting);
+      return waiting.length === HISTORIES_PER_USER;
+    };
+    const read = await recordsReadDuring(async () => {
+      await Promise.all(
+        clients.map(async (client) => {
+          await client.subscribe(contractAddress, { finality: 'finalized', fromBlock: 0 });
+          client.stopReading();
+        }),
+      );
+      await eventually(areStalled, 20_000, 'as many histories as a user may have must wait for their clients');
+      await idle.subscribe(contractAddress, { eventSignature: 'Approval', finality: 'finalized', fromBlock: 0 });
+      await idle.waitForMessage('live');
+      await eventually(areStalled, 20_000, 'the histories must still wait for their clients');
     });
-    expectServed(await delaysDuring(Promise.all(work)));
-    expect((process.memoryUsage().rss - before) / MIB).toBeLessThan(150);
+    expect(idle.events).toHaveLength(RECORDS / RARE_EVERY);
+    expect(read.inTickMax).toBeLessThanOrEqual(RECORDS_PER_TICK);
+    expect(mostAtOnce.connections).toBe(HISTORIES_PER_USER);
+    expect(mostAtOnce.bytes).toBeLessThan(BYTES_WAITING_MAX + EVENT_BYTES);
     for (const client of clients) client.close();
   });
 
   it('of a rare event, of recent blocks and from now on begin at once, however many records the contract has', async () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => stream.connect({ sub: 'usr_3' })));
-    const wanted = [
-      { eventSignature: 'Approval', finality: 'finalized', fromBlock: 0 },
-      { eventSignature: 'Transfer', finality: 'finalized', fromBlock: RECORDS - 10 },
-      { eventSignature: 'Transfer', finality: 'latest', fromBlock: RECORDS - 10 },
-    ];
-    const work = clients.map(async (client, at) => {
-      await client.subscribe(contractAddress, wanted[at % wanted.length]);
+    const rare = { eventSignature: 'Approval', finality: 'finalized', fromBlock: 0 };
+    const recent = { eventSignature: 'Transfer', fromBlock: RECORDS - 10 };
+    const wanted = [rare, { ...recent, finality: 'finalized' }, { ...recent, finality: 'latest' }];
+    const follow = async (client: StreamClient, command: object = {}) => {
+      await client.subscribe(contractAddress, command);
       await client.waitForMessage('live');
-    });
-    expectServed(await delaysDuring(Promise.all(work)));
+    };
+    const ofAll = await recordsReadDuring(() =>
+      Promise.all(clients.map((client, at) => follow(client, wanted[at % wanted.length]))),
+    );
+    expect(ofAll.inTickMax).toBeLessThanOrEqual(RECORDS_PER_TICK);
     const counts = clients.map(({ events }, at) => `${String(at % wanted.length)}: ${String(events.length)}`);
     expect([...new Set(counts)]).toEqual(['0: 20', '1: 10', '2: 10']);
-    for (const client of clients) client.close();
+    const other = await stream.connect({ sub: 'usr_3' });
+    const ofRecent = await recordsReadDuring(() => follow(other, wanted[1]));
+    expect(ofRecent.inAll).toBeLessThanOrEqual(RECORDS_PER_TICK);
+    for (const client of [...clients, other]) client.close();
   });
 
   it('are sent whole, in order, with the status finalized', async () => {

@@ -24,7 +24,7 @@ const ID_CHARACTERS = 20;
 /**
  * Maximum histories sent to a user concurrently, over all connections: each holds a page until the client has read it.
  */
-const HISTORIES_PER_USER = 8;
+export const HISTORIES_PER_USER = 8;
 /**
  * Maximum concurrent lookups of old cursors per user. Counted apart from histories, which wait for the client to read.
  */

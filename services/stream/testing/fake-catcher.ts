@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PauseReason } from '../../../schemas/events/event-catcher/watch-events.ts';
 import type { ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import { CATCHERS_KIND, type CatcherAnnouncement } from '../../../schemas/announcements.ts';
@@ -32,8 +32,13 @@ export interface StoredChange {
 export const CHAIN_ID = 2484;
 export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
 
-/** Returns a new address, so that tests do not share contracts. */
-export const newContract = (): string => readAddress(`0x${randomBytes(20).toString('hex')}`) ?? '';
+let contracts = 0;
+
+/** Returns another address at each call, so that tests do not share contracts. Each run has the same addresses. */
+export const newContract = (): string => {
+  contracts += 1;
+  return readAddress(`0x${hash('sha256', `contract ${String(contracts)}`).slice(0, 40)}`) ?? '';
+};
 
 const watchIdOf = (contractAddress: string, signature: string) => `wch_${contractAddress}${signature}`;
 

@@ -22,6 +22,8 @@ import type { WrittenPage } from '../connections/plain-http/stream-pages.ts';
 import { FakeCatcher, CHAIN_ID } from './fake-catcher.ts';
 
 const TICKS_MAX = 20_000;
+/** A page that does not wait for events, and has longer than it takes on any machine. */
+const PAGE_TIMES = { waitMs: 0, collectingMs: 60_000 };
 
 /** Waits tick by tick of the event loop, for what needs other code to run but no time to pass. */
 export const withinTicks = async (isSo: () => boolean, otherwise: string): Promise<void> => {
@@ -164,7 +166,7 @@ export const feedUnderTest = async ({ messageBus = new MemoryMessageBus() } = {}
       { take = 100, endsAfterTicks, ...options }: Partial<Subscribe> & { take?: number; endsAfterTicks?: number },
     ): Promise<WrittenPage> => {
       const subscriber = { caller: undefined, holderKey: 'user:usr_1', claimant: CALLER };
-      const request = new PageRequest({ ...subscriber, signal: new AbortController().signal }, take, 0);
+      const request = new PageRequest({ ...subscriber, signal: new AbortController().signal }, { take, ...PAGE_TIMES });
       if (endsAfterTicks !== undefined) void afterTicks(endsAfterTicks).then(() => request.disconnect());
       try {
         return await node.pages.read(request, { ...subscription(contractAddress), ...options });

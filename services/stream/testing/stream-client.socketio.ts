@@ -24,6 +24,9 @@ interface Transport {
   ping: () => void;
 }
 
+/** Longer than a node on a busy machine takes to answer. */
+const ANSWER_WITHIN_MS = 120_000;
+
 /** A client on the official library. It keeps every message that it was sent, parsed by its schema. */
 export class StreamClient {
   readonly messages: Message[] = [];
@@ -74,7 +77,7 @@ export class StreamClient {
   }
 
   async request(command: string, ...payload: unknown[]): Promise<unknown> {
-    return this.socket.timeout(20_000).emitWithAck(command, ...payload);
+    return this.socket.timeout(ANSWER_WITHIN_MS).emitWithAck(command, ...payload);
   }
 
   /** Sends any text as a Socket.IO packet, also one that the library would not send. */

@@ -17,6 +17,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/http/test-tokens.jose.ts';
+import type { StreamLimits } from '../edge/stream-limits.ts';
 import { Connections } from '../connections/connections.ts';
 import { startStream } from '../stream.module.ts';
 import { FakeCatcher, newContract } from './fake-catcher.ts';
@@ -25,6 +26,20 @@ import { StreamClient } from './stream-client.socketio.ts';
 /** Where the clients of the node find an event catcher. */
 export const EVENT_URL = 'http://events.test';
 
+interface Options {
+  environment?: Record<string, string>;
+  clock?: Clock;
+  messageBus?: MessageBus;
+  readStore?: ReadStore;
+  isReadyAtStart?: boolean;
+  limits?: Partial<StreamLimits>;
+  /** How long a node that stops waits for requests; default: that of the service. */
+  drainMs?: number;
+}
+
+/** A busy machine gets more time than clients do, but less than the answer of a request may take. */
+const PATIENT = { stallGraceMs: 60_000, collectingMs: 20_000 };
+
 /** The stream service on memory adapters, with a fake catcher and with clients. */
 export const streamUnderTest = async ({
   environment = {},
@@ -32,13 +47,9 @@ export const streamUnderTest = async ({
   messageBus = new MemoryMessageBus(),
   readStore: givenReadStore,
   isReadyAtStart = true,
-}: {
-  environment?: Record<string, string>;
-  clock?: Clock;
-  messageBus?: MessageBus;
-  readStore?: ReadStore;
-  isReadyAtStart?: boolean;
-} = {}) => {
+  limits = {},
+  drainMs,
+}: Options = {}) => {
   await messageBus.createTopics(Object.values(topics));
   const settings = { STREAM_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const inMemory = await testFoundation({ environment: settings, clock });
@@ -53,10 +64,15 @@ export const streamUnderTest = async ({
   announcement.start();
   const clients: StreamClient[] = [];
   const start = async () => {
-    const node = await startStream(foundation, tokens.issuer, { eventUrl: EVENT_URL });
+    const node = await startStream(foundation, tokens.issuer, {
+      eventUrl: EVENT_URL,
+      limits: { ...PATIENT, ...limits },
+      ...(drainMs !== undefined && { drainMs }),
+    });
     foundation.processHealth.report({ stream: node });
-    const ready = () => fetch(`${node.url}/health/ready`);
-    if (isReadyAtStart) await eventually(async () => (await ready()).ok, 5_000, 'the node must become ready');
+    // Without requests, which would count as those of the clients' address.
+    const isReady = async () => (await node.health()).isReady;
+    if (isReadyAtStart) await eventually(isReady, 5_000, 'the node must become ready');
     return node;
   };
   let node = await start();
@@ -83,6 +99,8 @@ export const streamUnderTest = async ({
     },
     ...revocations(foundation),
     connections,
+    /** Bytes that wait for each connection. */
+    bytesUnsent: () => Array.from(node.app.get(Connections), ({ bytesUnsent }) => bytesUnsent),
     measured: () => node.measured ?? [],
     waitForConnections: (count: number) =>
       eventually(() => connections() === count, 5_000, `the node must have ${String(count)} connections`),

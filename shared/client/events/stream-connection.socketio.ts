@@ -3,10 +3,9 @@ import { Backoff } from '../../primitives/waiting/backoff.ts';
 import { AnnalsError, canPass, errorOf, pauseMs, readRefusal } from '../annals-error.ts';
 import type { StreamMessages, Subscribed } from '../routes.ts';
 import type { StreamNodes } from './stream-nodes.ts';
-import type { RetryPauses, Subscription } from './subscription.ts';
+import type { Patience, Subscription } from './subscription.ts';
 
 const NAMESPACE = '/events';
-const ANSWER_MS = 10_000;
 const SERVER_ERROR = 500;
 /** A node that refuses as often in a row to serve subscriptions is left for another one. */
 const REFUSALS_MAX = 3;
@@ -34,6 +33,7 @@ export class StreamConnection {
   private readonly failed = new Set<string>();
   private readonly subscriptions = new Set<Subscription>();
   private readonly backoff: Backoff;
+  private readonly answerMs: number;
   /** When to reconnect, according to a node that is stopping. */
   private reconnectMs: number | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -49,9 +49,10 @@ export class StreamConnection {
     private readonly giveToken: GiveToken,
     /** Takes a subscription to a channel that this connection has already, under another name of the event. */
     private readonly elsewhere: (subscription: Subscription) => void,
-    { firstMs, maxMs }: RetryPauses,
+    { firstMs, maxMs, answerMs }: Patience,
   ) {
     this.backoff = new Backoff(firstMs, maxMs);
+    this.answerMs = answerMs;
   }
 
   get size(): number {
@@ -201,7 +202,7 @@ export class StreamConnection {
   /** Handles either outcome before the next message; a `then` of a promise would run later. */
   private command(name: string, payload: object, { answered, refused }: CommandOutcome): void {
     const { attempt } = this;
-    this.socket?.timeout(ANSWER_MS).emit(name, payload, (late: Error | null, given: unknown) => {
+    this.socket?.timeout(this.answerMs).emit(name, payload, (late: Error | null, given: unknown) => {
       if (attempt !== this.attempt) return;
       const { ok, error } = (given ?? {}) as { ok?: boolean; error?: unknown };
       // A later answer could not be assigned to its command, so the next connection resumes everything.

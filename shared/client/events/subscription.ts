@@ -7,7 +7,12 @@ export interface RetryPauses {
   firstMs: number;
   maxMs: number;
 }
-export const RETRY_PAUSES: RetryPauses = { firstMs: 1_000, maxMs: 30_000 };
+/** How long a client waits for its node. */
+export interface Patience extends RetryPauses {
+  /** How long the client waits for an answer to a command. */
+  answerMs: number;
+}
+export const PATIENCE: Patience = { firstMs: 1_000, maxMs: 30_000, answerMs: 10_000 };
 /**
  * After a reconnection the node repeats only events since the cursor, so this many remembered cursors detect all
  * repeats.

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
 import { anEvent } from '../../testing/event-builder.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { freezeTimers, untilTrue } from '../../testing/http/frozen-timers.ts';
 import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
 import { testFoundation } from '../../testing/test-foundation.ts';
+import { inSimulatedTime } from '../../testing/simulation/simulated-globals.ts';
 import { startThings } from '../../testing/http/things-service.ts';
 import { PositionHeader } from './position-header.ts';
 import { Projections } from './projections.ts';
@@ -33,59 +35,73 @@ describe('a position in a header', () => {
 
 describe('reading your own write', () => {
   let things: Awaited<ReturnType<typeof startThings>>;
-  beforeAll(async () => {
+  let asked: jest.Spied<(typeof things)['foundation']['readStore']['position']>;
+  beforeEach(async () => {
+    freezeTimers();
     things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    asked = jest.spyOn(things.foundation.readStore, 'position');
   });
-  afterAll(() => things.service.close());
+  afterEach(async () => {
+    await things.service.close();
+    jest.useRealTimers();
+  });
 
+  /** How often the projection was asked how far it is. */
+  const times = () => asked.mock.calls.filter(([projection]) => projection === 'users-v5').length;
+  const positionAt = (position: number) => {
+    const { edgeKey, eventStore } = things.foundation;
+    return new PositionHeader(edgeKey, eventStore).write(position);
+  };
   const readAfter = (position: string) => things.ask('/things/one', { headers: { 'x-min-position': position } });
 
   it('waits until the read model has reached the position', async () => {
     const position = (await things.post({ name: 'n' })).headers.get('x-position') ?? '';
     let isAnswered = false;
     const answer = readAfter(position).finally(() => (isAnswered = true));
-    await things.ask('/things/slow');
+    await untilTrue(() => times() === 1);
+    await jest.advanceTimersByTimeAsync(1_000);
+    await things.ask('/things/other');
     expect(isAnswered).toBe(false);
     await things.foundation.readStore.apply('users-v5', [], 7);
+    await jest.advanceTimersByTimeAsync(10);
     expect((await answer).status).toBe(200);
   });
 
   it('needs no header at the process that answered the command', async () => {
-    const own = await startThings({ environment: { RATE_LIMITS: 'off' } });
-    const mine = async (sub: string) => {
-      const authorization = `Bearer ${await own.tokens.accessToken({ claims: { sub } })}`;
-      return own.ask('/mine', { headers: { authorization } });
-    };
     const tokenOf = async (sub: string) => ({
-      authorization: `Bearer ${await own.tokens.accessToken({ claims: { sub } })}`,
+      authorization: `Bearer ${await things.tokens.accessToken({ claims: { sub } })}`,
     });
+    const mine = async (sub: string) => things.ask('/mine', { headers: await tokenOf(sub) });
     expect((await mine('usr_writer')).status).toBe(200);
-    await own.post({ name: 'n' }, await tokenOf('usr_writer'));
-    expect((await problemOfAnswer(await mine('usr_writer'))).code).toBe('not_caught_up');
+    await things.post({ name: 'n' }, await tokenOf('usr_writer'));
+    const tooEarly = mine('usr_writer');
+    await untilTrue(() => times() === 1);
+    await jest.advanceTimersByTimeAsync(2_010);
+    expect((await problemOfAnswer(await tooEarly)).code).toBe('not_caught_up');
     // A caller without writes waits for nothing.
     expect((await mine('usr_reader')).status).toBe(200);
-    await own.foundation.readStore.apply('users-v5', [], 7);
+    await things.foundation.readStore.apply('users-v5', [], 7);
     expect((await mine('usr_writer')).status).toBe(200);
-    await own.service.close();
   });
 
   it('gives up after two seconds', async () => {
-    const began = performance.now();
-    const { edgeKey, eventStore } = things.foundation;
-    const problem = await problemOfAnswer(await readAfter(new PositionHeader(edgeKey, eventStore).write(8)));
-    expect(problem).toMatchObject({ code: 'not_caught_up', retryAfter: 1 });
-    expect(performance.now() - began).toBeGreaterThanOrEqual(2_000);
+    let isAnswered = false;
+    const answer = readAfter(positionAt(8)).finally(() => (isAnswered = true));
+    await untilTrue(() => times() === 1);
+    await jest.advanceTimersByTimeAsync(2_000);
+    await things.ask('/things/other');
+    expect(isAnswered).toBe(false);
+    await jest.advanceTimersByTimeAsync(10);
+    expect(await problemOfAnswer(await answer)).toMatchObject({ code: 'not_caught_up', retryAfter: 1 });
   });
 
   it('asks how far a read model is once for all that wait', async () => {
-    const { readStore, edgeKey, eventStore } = things.foundation;
-    const position = jest.spyOn(readStore, 'position');
-    const text = new PositionHeader(edgeKey, eventStore).write(9);
-    const waiting = Array.from({ length: 20 }, () => readAfter(text));
-    await Promise.all(waiting);
-    // One request each, and some 200 polls for all together.
-    expect(position.mock.calls.length).toBeLessThan(300);
-    position.mockRestore();
+    const waiting = Array.from({ length: 20 }, () => readAfter(positionAt(9)));
+    await untilTrue(() => times() === 20);
+    await jest.advanceTimersByTimeAsync(2_010);
+    for (const answer of waiting) expect((await problemOfAnswer(await answer)).code).toBe('not_caught_up');
+    // One request each, and a poll every 10 ms for all together.
+    expect(times()).toBe(20 + 201);
   });
 
   it('refuses an invalid position', async () => {
@@ -151,21 +167,29 @@ describe('the position of an answer', () => {
 });
 
 describe('finding a document that may not be projected yet', () => {
-  it('retries once the projection has reached the head of the time of the call', async () => {
+  const given = async () => {
     const { eventStore, readStore } = await testFoundation();
-    const models = new Projections(readStore, eventStore);
     const { position } = await eventStore.append('thing-1', -1, [anEvent()]);
-    const answers = [undefined, 'there'];
-    const found = models.find('users-v5', () => Promise.resolve(answers.shift()));
-    await readStore.apply('users-v5', [], position);
-    expect(await found).toBe('there');
-  });
+    return { readStore, position, models: new Projections(readStore, eventStore) };
+  };
 
-  it('does not wait for an existing document, and returns undefined for a missing one', async () => {
-    const { eventStore, readStore } = await testFoundation();
-    const models = new Projections(readStore, eventStore);
-    await eventStore.append('thing-1', -1, [anEvent()]);
-    expect(await models.find('users-v5', () => Promise.resolve('there'))).toBe('there');
-    await expect(models.find('users-v5', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
-  });
+  it('retries once the projection has reached the head of the time of the call', () =>
+    inSimulatedTime(async (time) => {
+      const { readStore, position, models } = await given();
+      const answers = [undefined, 'there'];
+      const found = models.find('users-v5', () => Promise.resolve(answers.shift()));
+      await time.pause(1_000);
+      expect(answers).toEqual(['there']);
+      await readStore.apply('users-v5', [], position);
+      expect(await found).toBe('there');
+    }));
+
+  it('does not wait for an existing document, and returns undefined for a missing one', () =>
+    inSimulatedTime(async (time) => {
+      const { models } = await given();
+      expect(await models.find('users-v5', () => Promise.resolve('there'))).toBe('there');
+      expect(time.elapsed()).toBe(0);
+      await expect(models.find('users-v5', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
+      expect(time.elapsed()).toBe(2_010);
+    }));
 });

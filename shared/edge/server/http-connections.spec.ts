@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../testing/eventually.ts';
 import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
 import { rawConnection } from '../../testing/http/raw-http.ts';
-import { letGo, startThings } from '../../testing/http/things-service.ts';
+import { heldCount, letGo, startThings } from '../../testing/http/things-service.ts';
 
 const GET = 'GET /things/one HTTP/1.1\r\nhost: x\r\n\r\n';
 const OTHER_ADDRESS = '127.0.0.2';
@@ -18,11 +20,27 @@ describe('the connections of a service', () => {
   };
   const statusesIn = (received: string) => Array.from(received.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);
   const serverOf = () => things.service.app.getHttpServer();
+  const areHeld = (count: number) =>
+    eventually(() => heldCount() === count, 2_000, `${String(count)} requests must be under way`);
+  /** A connection on which a request was answered, and the server's end of it. */
+  const usedConnection = async () => {
+    const accepted = once(serverOf(), 'connection');
+    const connection = rawConnection(things.service.url);
+    const [socket] = (await accepted) as [Socket];
+    connection.write(GET);
+    await eventually(() => statusesIn(connection.received()).length === 1, 2_000, 'it must be answered');
+    return { connection, socket };
+  };
 
   it('have eight requests under way at most, and are closed after the ninth is refused', async () => {
     const { service } = await start();
+    let asked = 0;
+    serverOf().on('request', () => (asked += 1));
     const connection = rawConnection(service.url);
-    connection.write(GET.replace('one', 'slow').repeat(20));
+    connection.write(GET.replace('one', 'held').repeat(20));
+    await eventually(() => asked === 20, 2_000, 'the requests must arrive');
+    await areHeld(8);
+    letGo();
     const received = await connection.answer;
     expect(statusesIn(received)).toEqual([...Array<string>(8).fill('200'), '429']);
     expect(received).toContain('"detail":"8 requests on one connection at a time are allowed"');
@@ -77,7 +95,7 @@ describe('the connections of a service', () => {
   });
 
   hasOtherAddress('are cut, and no more are taken, when an address sends very many requests at once', async () => {
-    const { service } = await start({ address: { points: 300, seconds: 60 } });
+    const { service } = await start({ address: { points: 300, seconds: 3_600 } });
     const idle = rawConnection(service.url, OTHER_ADDRESS);
     const flooding = rawConnection(service.url, OTHER_ADDRESS);
     flooding.write(GET.repeat(1_600));
@@ -114,6 +132,7 @@ describe('the connections of a service', () => {
       statuses.push((await ask('/things/held')).status);
     });
     await eventually(() => statuses.length === 2, 2_000, 'those that are too many must be refused');
+    await areHeld(2);
     letGo();
     await Promise.all(asking);
     expect(statuses).toEqual([429, 429, 200, 200]);
@@ -136,29 +155,37 @@ describe('the connections of a service', () => {
     const { service } = await start({ requestsPerAddress: { points: 4, seconds: 1 } });
     for (let round = 0; round < 5; round += 1) {
       const connection = rawConnection(service.url);
-      connection.write(GET.replace('one', 'slow').repeat(4));
-      await things.ask('/nothing');
+      connection.write(GET.replace('one', 'held').repeat(4));
+      await areHeld(4);
+      expect((await things.ask('/things/one')).status).toBe(429);
       connection.reset();
+      await eventually(async () => (await things.ask('/things/one')).ok, 2_000, 'there must be room again');
+      letGo();
     }
-    await eventually(async () => (await things.ask('/things/one')).ok, 2_000, 'there must be room again');
   });
 
   it('are cut when nothing is read from them', async () => {
-    const { service } = await start();
+    await start();
     expect(serverOf().timeout).toBe(30_000);
-    serverOf().setTimeout(300);
-    const connection = rawConnection(service.url);
-    connection.write(GET);
-    await eventually(() => statusesIn(connection.received()).length === 1, 2_000, 'it must be answered');
-    connection.write('GET /things/slow HTTP/1.1\r\nhost: x\r\n');
-    await connection.answer;
+    const { connection, socket } = await usedConnection();
+    connection.pause();
+    serverOf().setTimeout(50);
+    const closed = once(socket, 'close');
+    connection.write(GET.replace('one', 'longest'));
+    await closed;
+    connection.reset();
   });
 
   it('wait longer for an answer that is known to take longer', async () => {
-    const { service } = await start();
-    serverOf().setTimeout(300);
-    const answer = await fetch(`${service.url}/slow-things`);
-    expect(answer.status).toBe(200);
+    await start();
+    const { connection, socket } = await usedConnection();
+    connection.write(GET.replace('things/one', 'slow-things'));
+    await areHeld(1);
+    expect(socket.timeout).toBe(30_000 + 10_000);
+    letGo();
+    await eventually(() => statusesIn(connection.received()).length === 2, 2_000, 'it must be answered');
+    expect(connection.received()).toContain('{"waited":true}');
+    connection.reset();
   });
 
   it('are closed when headers or a body come too slowly', async () => {

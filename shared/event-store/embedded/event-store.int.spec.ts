@@ -13,7 +13,13 @@ import { SqliteEventStore } from './event-store.sqlite.ts';
 const folder = temporaryFolder();
 const aFile = () => join(folder, `${randomUUID()}.db`);
 
-eventStoreContract('SQLite', () => Promise.resolve(new SqliteEventStore(aFile())));
+const contractClock = new TestClock();
+eventStoreContract('SQLite', () => Promise.resolve(new SqliteEventStore(aFile(), contractClock)), {
+  seconds: 3_600,
+  pass: () => {
+    contractClock.time += 3_600_001;
+  },
+});
 
 describe('event store on SQLite, beside other connections', () => {
   it('shows a subscriber of another connection what was appended', async () => {

@@ -17,8 +17,6 @@ import { withinDeadline } from '../../primitives/waiting/within-deadline.ts';
  * connection has not accepted, the client queues them and rejects its queue uncatchably, which ends the process.
  */
 const OUTSTANDING_MAX = 15;
-/** Bounds the time in the queue, and again the time until the answer. */
-const DEADLINE_MS = 5_000;
 /** The client detects a dead connection within 20 s, so an append without an answer after this time never gets one. */
 const LOST_MS = 30_000;
 /** Ending calls needs no answer from the server. */
@@ -56,6 +54,8 @@ export class AppendQueue {
   constructor(
     private readonly connect: () => EventStoreDBClient,
     private readonly logger: Logger,
+    /** Bounds the time in the queue, and again the time until the answer. */
+    private readonly deadlineMs: number,
   ) {
     this.connection = { client: connect(), outstanding: 0 };
   }
@@ -67,12 +67,12 @@ export class AppendQueue {
     const start = () => {
       clearTimeout(patience);
       this.waiting.delete(start);
-      resolve(withinDeadline(`an append to ${stream}`, DEADLINE_MS, this.send(stream, expectedRevision, events)));
+      resolve(withinDeadline(`an append to ${stream}`, this.deadlineMs, this.send(stream, expectedRevision, events)));
     };
     const patience = setTimeout(() => {
       this.waiting.delete(start);
       reject(unavailable('the event store answers too slowly to accept more appends', undefined));
-    }, DEADLINE_MS);
+    }, this.deadlineMs);
     this.waiting.add(start);
     this.open.add(promise);
     this.startNext();

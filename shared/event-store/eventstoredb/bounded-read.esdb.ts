@@ -1,18 +1,20 @@
 import type { StreamingRead } from '@eventstore/db-client';
 import { DeadlineExceeded } from '../../primitives/waiting/within-deadline.ts';
 
-/** A read may take long. It is given up after this time without an event. */
-const IDLE_MS = 5_000;
-
 /**
  * Reads to the end, or until `take` returns `false`. The client has no deadline for reads, and keeps a call open until
  * it is cancelled.
+ * @param idleMs a read may take long, and is given up after this time without an event
  */
-export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: Item) => boolean): Promise<void> => {
+export const readThrough = async <Item>(
+  read: StreamingRead<Item>,
+  idleMs: number,
+  take: (item: Item) => boolean,
+): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   const idle = setTimeout(() => {
-    reject(new DeadlineExceeded(`a read had no answer within ${String(IDLE_MS)} ms`));
-  }, IDLE_MS);
+    reject(new DeadlineExceeded(`a read had no answer within ${String(idleMs)} ms`));
+  }, idleMs);
   let wantsMore = true;
   // Stays attached after the read: an error without a listener would end the process.
   read.on('error', reject);

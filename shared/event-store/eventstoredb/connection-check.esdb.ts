@@ -8,9 +8,7 @@ import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied, leaderNamedBy } from './client-errors.esdb.ts';
 import { DeadlineExceeded, withinDeadline } from '../../primitives/waiting/within-deadline.ts';
 
-const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
-const SOCKET_MS = 1_000;
 const DEFAULT_PORT = 2113;
 /** Allowed options. The client prints any other option, with the password. */
 const OPTIONS = new Set([
@@ -70,9 +68,25 @@ const readOptions = (query: string): Map<string, string> => {
   return options;
 };
 
-/** Returns once the server has answered a read. @throws CannotStart after 10 s, or at once if the server refuses us */
-export const checkConnection = async (client: EventStoreDBClient, target: Target): Promise<void> => {
-  const giveUpAt = performance.now() + ANSWER_MS;
+interface ConnectionLimits {
+  /** A read without an answer is repeated after this time. */
+  answerMs: number;
+  /** For all reads together. */
+  startMs: number;
+  /** For a TCP connection, which tells whether a program listens at the address at all. */
+  socketMs: number;
+}
+
+/**
+ * Returns once the server has answered a read.
+ * @throws CannotStart when the time is over, or at once if the server refuses us
+ */
+export const checkConnection = async (
+  client: EventStoreDBClient,
+  target: Target,
+  { answerMs, startMs, socketMs }: ConnectionLimits,
+): Promise<void> => {
+  const giveUpAt = performance.now() + startMs;
   let leader: string | undefined;
   /**
    * The error to report. A timeout does not replace it: the last attempt may have had too little time for an answer.
@@ -80,21 +94,25 @@ export const checkConnection = async (client: EventStoreDBClient, target: Target
   let reported: unknown;
   for (;;) {
     try {
-      const read = readThrough(client.readAll(NEWEST), () => true);
+      const read = readThrough(client.readAll(NEWEST), answerMs, () => true);
       await withinDeadline('a first read', Math.max(giveUpAt - performance.now(), 1), read);
       return;
     } catch (error) {
       if (isAccessDenied(error)) throw cannotStart(`${target.hosts.join(', ')} refuses these credentials`, error);
       leader = leaderNamedBy(error) ?? leader;
       if (reported === undefined || !(error instanceof DeadlineExceeded)) reported = error;
-      if (performance.now() + RETRY_MS > giveUpAt) throw cannotStart(await explain(target, reported, leader), reported);
+      if (performance.now() + RETRY_MS > giveUpAt)
+        throw cannotStart(await explain(target, { error: reported, leader, socketMs }), reported);
       await pause(RETRY_MS);
     }
   }
 };
 
-const explain = async ({ hosts, isSecure }: Target, error: unknown, leader: string | undefined): Promise<string> => {
-  const reached = await Promise.all(hosts.map(accepts));
+const explain = async (
+  { hosts, isSecure }: Target,
+  { error, leader, socketMs }: { error: unknown; leader: string | undefined; socketMs: number },
+): Promise<string> => {
+  const reached = await Promise.all(hosts.map((host) => accepts(host, socketMs)));
   const where = hosts.join(', ');
   if (!reached.includes(true)) return `nothing answers at ${where}`;
   if (leader !== undefined) return `${where} names ${leader} as the leader, which does not answer`;
@@ -104,13 +122,13 @@ const explain = async ({ hosts, isSecure }: Target, error: unknown, leader: stri
 };
 
 /** Whether a program accepts TCP connections at this address. */
-const accepts = async (hostAndPort: string): Promise<boolean> => {
+const accepts = async (hostAndPort: string, socketMs: number): Promise<boolean> => {
   const at = hostAndPort.lastIndexOf(':');
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = openSocket({
     host: hostAndPort.slice(0, at),
     port: Number(hostAndPort.slice(at + 1)),
-    timeout: SOCKET_MS,
+    timeout: socketMs,
   });
   socket.once('connect', () => {
     resolve(true);

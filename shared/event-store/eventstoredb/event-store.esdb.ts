@@ -40,10 +40,19 @@ import { SharedSubscription } from './subscriptions/shared-subscription.esdb.ts'
 import { toEventData, toLogPosition, toPosition, toStored, type Recorded } from './stored-form.esdb.ts';
 
 const METADATA_ATTEMPTS_MAX = 5;
+const ANSWER_MS = 5_000;
+const START_MS = 9_000;
+const SOCKET_MS = 1_000;
 
 interface EsdbOptions {
   settings: { EVENTSTORE_URL: string };
   logger: Logger;
+  /** The time for each answer to an append or a read: 5,000 ms by default. */
+  answerMs?: number;
+  /** The time for the first answer: 9,000 ms by default. */
+  startMs?: number;
+  /** The time for a TCP connection where there is no answer: 1,000 ms by default. */
+  socketMs?: number;
 }
 
 /**
@@ -63,20 +72,27 @@ export class EsdbEventStore implements EventStore {
     private readonly client: EventStoreDBClient,
     connect: () => EventStoreDBClient,
     logger: Logger,
+    private readonly answerMs: number,
   ) {
     takeBytesForBase64();
-    this.queue = new AppendQueue(connect, logger);
-    this.subscribing = { client, logger, leadership: () => this.leadership.signal };
+    this.queue = new AppendQueue(connect, logger, answerMs);
+    this.subscribing = { client, answerMs, logger, leadership: () => this.leadership.signal };
     this.shared = new SharedSubscription(this.subscribing);
   }
 
-  /** @throws CannotStart if no server answers within 10 s, or the server refuses us */
-  static async connect({ settings, logger }: EsdbOptions): Promise<EsdbEventStore> {
+  /** @throws CannotStart if no server answers in time, or the server refuses us */
+  static async connect({
+    settings,
+    logger,
+    answerMs = ANSWER_MS,
+    startMs = START_MS,
+    socketMs = SOCKET_MS,
+  }: EsdbOptions): Promise<EsdbEventStore> {
     const target = readTarget(settings.EVENTSTORE_URL);
     const connect = () => EventStoreDBClient.connectionString(target.connectionString);
     const client = connect();
     try {
-      await checkConnection(client, target);
+      await checkConnection(client, target, { answerMs, startMs, socketMs });
       if (hasUnsentCredentials(settings.EVENTSTORE_URL)) {
         logger.warn('EVENTSTORE_URL: without TLS (tls=false) its credentials are not sent');
       }
@@ -84,7 +100,7 @@ export class EsdbEventStore implements EventStore {
       await closeClient(client);
       throw error;
     }
-    return new EsdbEventStore(client, connect, logger);
+    return new EsdbEventStore(client, connect, logger, answerMs);
   }
 
   /** @throws also TypeError for an invalid event, RangeError for more than the server accepts in one append */
@@ -133,7 +149,7 @@ export class EsdbEventStore implements EventStore {
       direction: FORWARDS,
       requiresLeader: true,
     });
-    await readThrough(read, ({ event }) => {
+    await readThrough(read, this.answerMs, ({ event }) => {
       // The event at this position was returned before.
       if (!event || toPosition(event.position) <= after) return true;
       position = toPosition(event.position);
@@ -168,7 +184,7 @@ export class EsdbEventStore implements EventStore {
   async head(): Promise<Position> {
     let position: Position = 0;
     const read = this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true });
-    await readThrough(read, ({ event }) => {
+    await readThrough(read, this.answerMs, ({ event }) => {
       if (event) position = toPosition(event.position);
       return true;
     }).catch((error: unknown) => {
@@ -223,10 +239,14 @@ export class EsdbEventStore implements EventStore {
   private async readRaw(stream: string, options: Parameters<EventStoreDBClient['readStream']>[1]): Promise<Recorded[]> {
     const events: Recorded[] = [];
     try {
-      await readThrough(this.client.readStream(stream, { ...options, requiresLeader: true }), ({ event }) => {
-        if (event) events.push(event);
-        return true;
-      });
+      await readThrough(
+        this.client.readStream(stream, { ...options, requiresLeader: true }),
+        this.answerMs,
+        ({ event }) => {
+          if (event) events.push(event);
+          return true;
+        },
+      );
     } catch (error) {
       if (isMissingStream(error)) return [];
       throw this.cannotRead(error);

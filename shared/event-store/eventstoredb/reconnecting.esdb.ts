@@ -11,6 +11,8 @@ const RECONNECT_MAX_MS = 2_000;
 /** Dependencies of every subscription. */
 export interface Subscribing {
   client: EventStoreDBClient;
+  /** The time for each answer to a read. */
+  answerMs: number;
   /** Aborts when the current leader is replaced. */
   leadership: () => AbortSignal;
   logger: Logger;

@@ -4,6 +4,7 @@ import { OutcomeUnknown, type EventStore } from '../../event-store/event-store.t
 import { MemoryEventStore } from '../../testing/engines/event-store.memory.ts';
 import { anEvent } from '../../testing/event-builder.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { inSimulatedTime } from '../../testing/simulation/simulated-globals.ts';
 import { testFoundation } from '../../testing/test-foundation.ts';
 import { Health } from '../health/health.ts';
 import { WatchedEventStore } from './watched-event-store.ts';
@@ -25,22 +26,26 @@ describe('an event store that cannot be written to', () => {
   it.each([
     ['stores nothing', unavailable('disk full', undefined)],
     ['does not tell what became of an append', new OutcomeUnknown('no answer')],
-  ])('is down when it %s, until a write of its own succeeds', async (_, error) => {
-    const { store, watched, isFull, health, logged } = await startFailing(error);
-    expect(await health.report()).toMatchObject({ isReady: true });
-    await expect(add(watched)).rejects.toBe(error);
-    await expect(add(watched)).rejects.toBe(error);
-    expect(await health.report()).toMatchObject({ isReady: false, dependencies: { eventStore: 'down' } });
-    isFull.now = false;
-    await eventually(async () => (await health.report()).isReady, 3_000, 'a write of its own must succeed');
-    const { events } = await store.readAll(0, undefined, 10);
-    expect(events).toMatchObject([{ type: 'RequestReceived', metadata: { actor: { type: 'system', id: 'health' } } }]);
-    expect(logged.map(({ msg }) => msg)).toEqual([
-      'the event store cannot be written to; it is tried each second',
-      'the event store can be written to again',
-    ]);
-    await watched.close();
-  });
+  ])('is down when it %s, until a write of its own succeeds', (_, error) =>
+    inSimulatedTime(async () => {
+      const { store, watched, isFull, health, logged } = await startFailing(error);
+      expect(await health.report()).toMatchObject({ isReady: true });
+      await expect(add(watched)).rejects.toBe(error);
+      await expect(add(watched)).rejects.toBe(error);
+      expect(await health.report()).toMatchObject({ isReady: false, dependencies: { eventStore: 'down' } });
+      isFull.now = false;
+      await eventually(async () => (await health.report()).isReady, 3_000, 'a write of its own must succeed');
+      const { events } = await store.readAll(0, undefined, 10);
+      expect(events).toMatchObject([
+        { type: 'RequestReceived', metadata: { actor: { type: 'system', id: 'health' } } },
+      ]);
+      expect(logged.map(({ msg }) => msg)).toEqual([
+        'the event store cannot be written to; it is tried each second',
+        'the event store can be written to again',
+      ]);
+      await watched.close();
+    }),
+  );
 
   it('is up again as soon as anything is stored', async () => {
     const { watched, isFull, health } = await startFailing(unavailable('disk full', undefined));

@@ -8,7 +8,6 @@ import { connectForTests, kafkaForTests } from '../../testing/engines/test-bus.k
 import { whereServer } from '../../testing/engines/servers.ts';
 import type { KafkaMessageBus } from './message-bus.kafka.ts';
 import type { MessageToPublish } from '../message-bus.ts';
-import { startStopwatch } from '../../testing/stopwatch.ts';
 
 const CODECS = { zstd: 4, gzip: 1, none: 0 } as const;
 
@@ -71,11 +70,11 @@ whereServer('KAFKA_BROKERS', (brokers) => {
         stop.abort(new Error('stop'));
         return held.promise;
       };
-      const passedMs = startStopwatch();
       await expect(bus.publish(topic, messages(1), stop.signal)).rejects.toMatchObject({
         code: 'dependency_unavailable',
+        // Without the signal, a request has 10 s.
+        cause: { message: 'no answer within 2000 ms' },
       });
-      expect(passedMs()).toBeLessThan(4_000);
       held.resolve(undefined);
     });
 

@@ -54,13 +54,15 @@ export class QueryThread {
 
 /** Two threads that read one file, so that light callers never wait for a slice of a heavy one. */
 export class QueryThreads {
-  private readonly usage = new CallerUsage();
   private readonly ofAll: QueryThread;
   private readonly ofMuch: QueryThread;
 
-  constructor(file: string) {
-    this.ofAll = new QueryThread(file, this.usage);
-    this.ofMuch = new QueryThread(file, this.usage);
+  constructor(
+    file: string,
+    private readonly usage = new CallerUsage(),
+  ) {
+    this.ofAll = new QueryThread(file, usage);
+    this.ofMuch = new QueryThread(file, usage);
   }
 
   /** @throws as `slice` of a thread */

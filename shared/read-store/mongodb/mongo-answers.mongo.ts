@@ -4,22 +4,20 @@ import { DeadlineExceeded, withinDeadline } from '../../primitives/waiting/withi
 import { encodeDocument } from './mongo-document.ts';
 import type { DocumentChange } from '../read-store.ts';
 
-/** Our own deadline: the driver's `timeoutMS` has had no effect since 7.0. */
-const DEADLINE_MS = 4_500;
 const DUPLICATE_KEY = 11_000;
 
 /** Returns the answer to a call. @throws DeadlineExceeded when it does not arrive in time */
-export const beforeDeadline = <Answer>(call: Promise<Answer>): Promise<Answer> =>
-  withinDeadline('a call', DEADLINE_MS, call);
+export const beforeDeadline = <Answer>(call: Promise<Answer>, answerMs: number): Promise<Answer> =>
+  withinDeadline('a call', answerMs, call);
 
 /**
  * Returns the answer to a call. A call without an answer may still take effect, so the caller must be able to repeat
  * it.
  * @throws Refusal dependency_unavailable if no answer arrives in time, or the server cannot do it
  */
-export const answered = async <Answer>(call: Promise<Answer>): Promise<Answer> => {
+export const answered = async <Answer>(call: Promise<Answer>, answerMs: number): Promise<Answer> => {
   try {
-    return await beforeDeadline(call);
+    return await beforeDeadline(call, answerMs);
   } catch (cause) {
     const isTheirs = cause instanceof DeadlineExceeded || (cause instanceof MongoError && !isOurs(cause));
     if (!isTheirs) throw cause;

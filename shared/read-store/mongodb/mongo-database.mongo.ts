@@ -10,15 +10,29 @@ import { answered, beforeDeadline } from './mongo-answers.mongo.ts';
 export interface MongoOptions {
   settings: Pick<Settings, 'MONGO_DATABASE' | 'NODE_ENV'> & { MONGO_URL: string };
   logger: Logger;
+  /** Default: `mongoLimits`. */
+  limits?: Partial<MongoLimits>;
 }
 
-/** With no server available, a call ends within 5 s: after this time, plus the rest for a request in progress. */
-const SELECTION_TIMEOUT_MS = 3_000;
+interface MongoLimits {
+  /** Our own deadline for a call: the driver's `timeoutMS` has had no effect since 7.0. */
+  answerMs: number;
+  /** With no server available, a call ends after this time, plus the rest for a request in progress. */
+  selectionMs: number;
+  /** How long a client reaches no server before it is replaced. */
+  replacedAfterMs: number;
+}
+
+const mongoLimits: MongoLimits = {
+  answerMs: 4_500,
+  selectionMs: 3_000,
+  // Two heartbeats, so longer than the driver needs to find a server that is back.
+  replacedAfterMs: 10_000,
+};
+
 /** How soon a hanging server is detected, and its pending requests are ended. */
 const HEARTBEAT_MS = 5_000;
 const POOL_MAX = 20;
-/** Two heartbeats, so longer than the driver needs to find a server that is back. */
-const REPLACED_AFTER_MS = 10_000;
 const CLOSE_WITHIN_MS = 2_000;
 const UNAUTHORIZED = 13;
 
@@ -30,11 +44,14 @@ export class MongoDatabase {
   private unreachableSince: number | undefined;
   private isReplacing = false;
   private isClosed = false;
+  private readonly limits: MongoLimits;
 
   constructor(
     private client: MongoClient,
     private readonly options: MongoOptions,
-  ) {}
+  ) {
+    this.limits = limitsOf(options);
+  }
 
   get db(): Db {
     const { w = 'majority', journal } = this.client.writeConcern ?? {};
@@ -45,7 +62,7 @@ export class MongoDatabase {
   /** Returns the answer to a call of this database. @throws as `answered` does */
   async withDeadline<Answer>(call: Promise<Answer>): Promise<Answer> {
     try {
-      const answer = await answered(call);
+      const answer = await answered(call, this.limits.answerMs);
       this.unreachableSince = undefined;
       return answer;
     } catch (error) {
@@ -62,15 +79,15 @@ export class MongoDatabase {
   private notReached(): void {
     const now = performance.now();
     this.unreachableSince ??= now;
-    if (this.isReplacing || now - this.unreachableSince < REPLACED_AFTER_MS) return;
+    if (this.isReplacing || now - this.unreachableSince < this.limits.replacedAfterMs) return;
     this.isReplacing = true;
     void this.replaceClient();
   }
 
   /** Replaces the client with one that has reached a server: a client whose first connection fails stays unusable. */
   private async replaceClient(): Promise<void> {
-    const { logger, settings } = this.options;
-    const fresh = clientOf(settings.MONGO_URL);
+    const { logger } = this.options;
+    const fresh = clientOf(this.options);
     try {
       await fresh.connect();
       const old = this.client;
@@ -97,12 +114,12 @@ const close = async (client: MongoClient): Promise<void> => {
  * @throws CannotStart
  */
 export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase> => {
-  const client = clientOf(options.settings.MONGO_URL);
+  const client = clientOf(options);
   try {
     await connect(client);
     await requireMajority(client, options);
     const database = new MongoDatabase(client, options);
-    await requireWritable(database.db);
+    await requireWritable(database.db, limitsOf(options).answerMs);
     return database;
   } catch (error) {
     await client.close();
@@ -110,17 +127,20 @@ export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase
   }
 };
 
-const clientOf = (url: string): MongoClient => {
+const limitsOf = ({ limits }: MongoOptions): MongoLimits => ({ ...mongoLimits, ...limits });
+
+const clientOf = (options: MongoOptions): MongoClient => {
+  const { selectionMs } = limitsOf(options);
   try {
-    return new MongoClient(url, {
+    return new MongoClient(options.settings.MONGO_URL, {
       appName: 'annals',
       readConcernLevel: 'majority',
       readPreference: 'primary',
       ignoreUndefined: true,
       maxPoolSize: POOL_MAX,
-      waitQueueTimeoutMS: SELECTION_TIMEOUT_MS,
-      serverSelectionTimeoutMS: SELECTION_TIMEOUT_MS,
-      connectTimeoutMS: SELECTION_TIMEOUT_MS,
+      waitQueueTimeoutMS: selectionMs,
+      serverSelectionTimeoutMS: selectionMs,
+      connectTimeoutMS: selectionMs,
       heartbeatFrequencyMS: HEARTBEAT_MS,
     });
   } catch (error) {
@@ -146,11 +166,12 @@ const connect = async (client: MongoClient): Promise<void> => {
   }
 };
 
-const requireMajority = async (client: MongoClient, { settings, logger }: MongoOptions): Promise<void> => {
+const requireMajority = async (client: MongoClient, options: MongoOptions): Promise<void> => {
+  const { settings, logger } = options;
   // Without acknowledgement, nothing could tell which process holds a lease.
   if (client.writeConcern?.w === 0)
     throw new CannotStart('MONGO_URL: w=0 leaves writes unacknowledged: set w=majority');
-  const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client));
+  const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client, limitsOf(options).answerMs));
   if (weakness === undefined) return;
   const message = `MONGO_URL: an acknowledged write can be lost, ${weakness}`;
   if (settings.NODE_ENV === 'production') throw new CannotStart(message);
@@ -166,10 +187,10 @@ const weaknessOf = (writeConcern: WriteConcern | undefined): string | undefined 
 /**
  * Describes the server's default write concern when it is below majority: with an arbiter, or because it was set so.
  */
-const weakDefault = async (client: MongoClient): Promise<string | undefined> => {
+const weakDefault = async (client: MongoClient, answerMs: number): Promise<string | undefined> => {
   if (client.writeConcern?.w === 'majority') return undefined;
   try {
-    const answer = await beforeDeadline(client.db('admin').command({ getDefaultRWConcern: 1 }));
+    const answer = await beforeDeadline(client.db('admin').command({ getDefaultRWConcern: 1 }), answerMs);
     const w = (answer['defaultWriteConcern'] as { w?: unknown } | undefined)?.w;
     return w === undefined || w === 'majority'
       ? undefined
@@ -183,11 +204,12 @@ const weakDefault = async (client: MongoClient): Promise<string | undefined> => 
 };
 
 /** Checks with a write that matches no document. */
-const requireWritable = async (database: Db): Promise<void> => {
+const requireWritable = async (database: Db, answerMs: number): Promise<void> => {
   try {
     const nothing = { _id: '' };
     await beforeDeadline(
       database.collection<{ _id: string }>('_leases').updateOne(nothing, { $set: { holder: null } }),
+      answerMs,
     );
   } catch (cause) {
     const reason = reasonOf(cause);

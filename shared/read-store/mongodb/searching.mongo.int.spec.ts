@@ -62,7 +62,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
         return undefined;
       };
     };
-    const budget = () => new QueryBudget({ caller: 'someone', withinMs: 1_500 });
+    const budget = () => new QueryBudget({ caller: 'someone', withinMs: 3_600_000 });
     const search = (of = anyOf, by = budget()) =>
       store.search(collection, { anyOf: of, ...range, direction: 'desc', limit: 5 }, by);
 
@@ -73,8 +73,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       expect(sent).toHaveLength(2);
       for (const command of sent) {
         expect(command['hint']).toEqual(searchIndexKeys);
-        expect(command['maxTimeMS']).toBeGreaterThan(0);
-        expect(command['maxTimeMS']).toBeLessThanOrEqual(1_500);
+        expect(command['maxTimeMS']).toBe(4_000);
       }
       expect(sent[0]?.['sort']).toEqual({ 'newest.search.order': -1, _id: -1 });
     });

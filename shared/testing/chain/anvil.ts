@@ -19,6 +19,9 @@ const GAS_PER_BYTE = 60;
 const byte = (value: number): string => value.toString(16).padStart(2, '0');
 const word = (value: number): string => value.toString(16).padStart(WORD * 2, '0');
 
+/** Longer than a busy machine needs to write the state of a chain. */
+const STOPS_WITHIN_MS = 60_000;
+
 /** A real chain that mines on request. */
 export class Anvil {
   private readonly emitters = new Set<string>();
@@ -40,7 +43,13 @@ export class Anvil {
    * @param hardfork default: that of `HARDFORK`, else the newest
    */
   static async start(folder: string, chainId = CHAIN_ID, hardfork = HARDFORK): Promise<Anvil> {
-    const { rpcUrl, stop } = await startLocalChain({ chainId, folder, port: 0, hardfork });
+    const { rpcUrl, stop } = await startLocalChain({
+      chainId,
+      folder,
+      port: 0,
+      hardfork,
+      stopsWithinMs: STOPS_WITHIN_MS,
+    });
     const asking = new Anvil(chainId, rpcUrl, '', stop);
     const [sender = ''] = (await asking.call('eth_accounts')) as string[];
     return new Anvil(chainId, rpcUrl, sender, stop);

@@ -37,6 +37,11 @@ export class KafkaProxy {
     return `127.0.0.1:${String(this.port)}`;
   }
 
+  /** How many connections of clients are open. */
+  get connections(): number {
+    return this.sockets.size / 2;
+  }
+
   async close(): Promise<void> {
     const closed = once(this.server.close(), 'close');
     for (const socket of this.sockets) socket.destroy();

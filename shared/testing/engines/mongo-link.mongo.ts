@@ -15,6 +15,8 @@ const BODY_AT = 21;
 export class MongoLink {
   /** Called for every command. */
   fault: (command: Document) => Fault = () => undefined;
+  /** Whether new connections are closed at once. */
+  isAway = false;
   readonly url: string;
   private readonly sockets = new Set<Socket>();
 
@@ -34,7 +36,8 @@ export class MongoLink {
     await once(server, 'listening');
     const link = new MongoLink(server, new URL(target));
     server.on('connection', (client) => {
-      link.join(client);
+      if (link.isAway) client.destroy();
+      else link.join(client);
     });
     return link;
   }

@@ -48,7 +48,7 @@ const makeThing = route({
   auth: 'bearer',
   command: true,
   status: 201,
-  body: z.object({ name: z.string().max(200), delayMs: z.number().optional() }),
+  body: z.object({ name: z.string().max(200) }),
   answer: z.object({ name: z.string(), by: z.string(), made: z.number() }),
 });
 
@@ -56,10 +56,18 @@ const makeThing = route({
 const LONGEST = 40 * 1_024 * 1_024;
 
 let held = Promise.withResolvers<undefined>();
-/** Releases the answers about the thing `held`, which wait for this. */
+let heldNow = 0;
+/** Number of held requests: for the thing `held`, and for slow things. */
+export const heldCount = (): number => heldNow;
+/** Releases the requests that are held. */
 export const letGo = (): void => {
+  heldNow = 0;
   held.resolve(undefined);
   held = Promise.withResolvers();
+};
+const beHeld = async (): Promise<void> => {
+  heldNow += 1;
+  await held.promise;
 };
 
 let made = 0;
@@ -72,7 +80,7 @@ class ThingsHttp {
     if (params.id === 'broken') throw new Error('the secret cause');
     if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
     if (params.id === 'slow') await pause(200);
-    if (params.id === 'held') await held.promise;
+    if (params.id === 'held') await beHeld();
     if (params.id === 'longest') return { id: 'x'.repeat(LONGEST), take: query.take };
     return { id: params.id, take: query.take };
   }
@@ -84,7 +92,7 @@ class ThingsHttp {
 
   @Implements(waitForThing, { moreTimeMs: () => 10_000 })
   async wait(): Promise<{ waited: true }> {
-    await pause(1_000);
+    await beHeld();
     return { waited: true };
   }
 
@@ -95,9 +103,8 @@ class ThingsHttp {
     if (used.has(body.signature)) throw new Refusal('request_replayed', 'the signature was used');
     used.add(body.signature);
     made += 1;
-    const count = made;
-    await pause(20);
-    return { body: { made: count }, position: 7 };
+    const answer = { body: { made }, position: 7 };
+    return Promise.resolve(answer);
   }
 
   @Implements(makeThing)
@@ -107,7 +114,7 @@ class ThingsHttp {
   }: ParsedRequest<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string; made: number }>> {
     made += 1;
     const count = made;
-    await pause(body.delayMs ?? 0, undefined, { ref: false });
+    if (body.name === 'held') await beHeld();
     if (body.name === 'taken') throw new Refusal('already_subscribed', 'another has it');
     if (body.name === 'guessed') throw new Refusal('otp_invalid', 'one guess less');
     if (body.name === 'down') throw new Refusal('dependency_unavailable', 'not now', { retryAfter: 1 });
@@ -124,6 +131,7 @@ export const startThings = async (
     environment?: Record<string, string>;
     clock?: Clock;
     answerWithinMs?: number;
+    drainMs?: number;
     serve?: (foundation: TestFoundation) => Pick<ServiceOptions, 'configure'>;
   } = {},
 ) => {
@@ -135,6 +143,7 @@ export const startThings = async (
     issuer: tokens.issuer,
     host: '127.0.0.1',
     port: 0,
+    ...(options.drainMs !== undefined && { drainMs: options.drainMs }),
     ...options.serve?.(foundation),
   });
   foundation.processHealth.report({ things: service });

@@ -2,7 +2,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { typescriptProgram } from '../../tooling/typescript/typescript-program.mjs';
 import { eventually } from '../eventually.ts';
-import { startStopwatch } from '../stopwatch.ts';
 
 /** Long enough for a busy machine. */
 const START_MS = 90_000;
@@ -81,11 +80,10 @@ export class RunningProcess {
     await this.end('SIGKILL');
   }
 
-  /** Stops it as Ctrl-C does. Returns the exit code and how long it took. */
-  async stop(): Promise<{ code: number | null; tookMs: number }> {
-    const passedMs = startStopwatch();
+  /** Stops it as Ctrl-C does. Returns the exit code. */
+  async stop(): Promise<number | null> {
     await this.end('SIGINT');
-    return { code: this.child.exitCode, tookMs: passedMs() };
+    return this.child.exitCode;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

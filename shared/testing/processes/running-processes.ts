@@ -6,7 +6,6 @@ import { serviceNames, type ServiceName } from '../../config/services.ts';
 import { outerEnvironment, RunningProcess } from './running-process.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
 import { firstChain, portsOf, testSettings, type WholeProgram } from './whole-program.ts';
-import { startStopwatch } from '../stopwatch.ts';
 
 const COMMAND_LINE = 'services/standalone/annals.js';
 
@@ -128,11 +127,9 @@ export class RunningProcesses implements WholeProgram {
     return other.ready();
   }
 
-  /** Stops these services, or all, as Ctrl-C does. Returns the exit codes and how long it took. */
-  async stop(...names: ServiceName[]): Promise<{ codes: (number | null)[]; tookMs: number }> {
-    const passedMs = startStopwatch();
-    const ends = await Promise.all(this.running(names).map(({ process }) => process.stop()));
-    return { codes: ends.map(({ code }) => code), tookMs: passedMs() };
+  /** Stops these services, or all, as Ctrl-C does. */
+  async stop(...names: ServiceName[]): Promise<void> {
+    await Promise.all(this.running(names).map(({ process }) => process.stop()));
   }
 
   get logs(): string {

@@ -55,7 +55,8 @@ export class RunningProgram implements WholeProgram {
     return this.process.kill();
   }
 
-  stop(): Promise<{ code: number | null; tookMs: number }> {
+  /** Stops it as Ctrl-C does. Returns the exit code. */
+  stop(): Promise<number | null> {
     return this.process.stop();
   }
 }

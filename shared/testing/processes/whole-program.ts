@@ -16,7 +16,7 @@ export interface WholeProgram {
 }
 
 /**
- * Settings of everything that tests start, so that other programs on this machine and fast clients do not interfere.
+ * Settings of everything that tests start, so that other programs on this machine, its load and fast clients do not interfere.
  */
 export const testSettings = {
   ACCOUNT_PORT: '0',
@@ -25,6 +25,8 @@ export const testSettings = {
   METRICS_PORT: '0',
   LOCAL_CHAIN_PORT: '0',
   RATE_LIMITS: 'off',
+  // On a busy machine a stop takes longer than the default. One that hangs still ends, with exit code 1 and its log.
+  STOP_SECONDS: '60',
 } as const satisfies Record<string, string>;
 
 /** Settings for a restart at the same addresses: the issuer of tokens is an address. */

@@ -20,6 +20,7 @@ if (withLong)
     SEEDS: '1000',
     SEEDS_EACH: '100',
     FUZZ_REQUESTS: '20000',
+    CASES_SEED: String(randomInt(2 ** 31)),
     FUZZ_SEED: String(randomInt(2 ** 31)),
     ...process.env,
   };

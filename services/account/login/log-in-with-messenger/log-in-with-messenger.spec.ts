@@ -28,7 +28,7 @@ describe('logging in with a one-time password by messenger', () => {
     await api.stop();
   });
   beforeEach(() => {
-    Object.assign(api.behaviour, { retryAfter: undefined, hangs: false });
+    api.behaviour.retryAfter = undefined;
     // What was down is asked again.
     account.clock.time += 20_000;
   });
@@ -139,21 +139,31 @@ describe('logging in with a one-time password by messenger', () => {
   });
 
   it('is not told "sent" while the messenger takes nothing, and answers at once', async () => {
-    const reasons = () => account.foundation.logged.map(({ reason }) => String(reason)).join('\n');
-    api.behaviour.hangs = true;
+    const hanging = await new BotApi().start();
+    await using impatient = await startAccountUnderTest(folder, hanging.settings, { messageWithinMs: 500 });
+    const request = (messengerId: string) =>
+      impatient.ask('/auth/messenger-otp-request', {
+        method: 'POST',
+        headers: impatient.appHeaders(),
+        body: { messengerId },
+      });
+    const reasons = () => impatient.foundation.logged.map(({ reason }) => String(reason)).join('\n');
+    hanging.behaviour.hangs = true;
     const isDown = async () => (await request(someone())).status === 503;
     await eventually(isDown, 15_000, 'it must say that no message can be sent');
     expect(await codeOf(await request(someone()))).toBe('dependency_unavailable');
-    api.behaviour.hangs = false;
+    hanging.behaviour.hangs = false;
+    const before = hanging.sent.length;
     const isUp = async () => {
       // Of the messages that hung, more than one may time out.
-      account.clock.time += 10_000;
-      await requested(someone());
-      return true;
+      impatient.clock.time += 10_000;
+      await request(someone());
+      return hanging.sent.length > before;
     };
     await eventually(isUp, 20_000, 'it must send messages again');
     expect(reasons()).toContain('the messenger does not answer');
-    expect(JSON.stringify(account.foundation.logged)).not.toContain(api.token);
+    expect(JSON.stringify(impatient.foundation.logged)).not.toContain(hanging.token);
+    await hanging.stop();
   });
 
   it('goes to the development mailbox where no bot is set up', async () => {

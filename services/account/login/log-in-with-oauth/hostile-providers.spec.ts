@@ -3,7 +3,7 @@ import type { StartedLogin } from '../../../../schemas/http/account/oauth-routes
 import { readEvery } from '../../../../shared/event-store/read-every.ts';
 import { problemOfAnswer } from '../../../../shared/testing/http/problem-of-answer.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
-import { startAccountUnderTest } from '../../testing/account-under-test.ethers.ts';
+import { PROVIDER_LIMITS, startAccountUnderTest } from '../../testing/account-under-test.ethers.ts';
 import { HostileProvider } from '../../testing/hostile-provider.jose.ts';
 import { REDIRECT_URI, startProviderLogins } from '../../testing/provider-logins.ts';
 
@@ -128,15 +128,17 @@ describe('a login provider', () => {
     expect(detail).not.toMatch(/secret|<|\n/);
   });
 
-  it.each<[string, HostileProvider['behaviour']['token']]>([
-    ['is overloaded', () => ({ status: 503, body: {} })],
-    ['wants to be asked later', () => ({ status: 429, body: {} })],
-    ['does not answer', () => ({ body: undefined })],
-  ])('that %s can be sent the same code again', async (_, token) => {
+  it.each<[string, HostileProvider['behaviour']['token'], answerMs: number]>([
+    ['is overloaded', () => ({ status: 503, body: {} }), PROVIDER_LIMITS.answerMs],
+    ['wants to be asked later', () => ({ status: 429, body: {} }), PROVIDER_LIMITS.answerMs],
+    ['does not answer', () => ({ body: undefined }), 100],
+  ])('that %s can be sent the same code again', async (_, token, answerMs) => {
     const { url, state } = await logins.start('oauth-a');
     const back = { state, code: one.codeFor(url) };
     one.behaviour = { ...(token && { token }) };
+    logins.limits.answerMs = answerMs;
     expect((await logins.refusalOf(await logins.callback('oauth-a', back))).code).toBe('dependency_unavailable');
+    logins.limits.answerMs = PROVIDER_LIMITS.answerMs;
     one.behaviour = {};
     expect((await logins.callback('oauth-a', back)).status).toBe(201);
   });

@@ -13,12 +13,12 @@ const settingOf = { 'oauth-a': 'OAUTH_A', 'oauth-b': 'OAUTH_B', 'oauth-c': 'OAUT
 export const oauthLogin: LoginMethodModule = {
   offered: (settings) => oauthProvider.options.filter((name) => settings[settingOf[name]] !== undefined),
   controllers: [LogInWithOAuthHttp],
-  open: ({ foundation: { settings, clock, logger } }) => {
+  open: ({ foundation: { settings, clock, logger }, providerLimits: limits }) => {
     const failures = new LoginFailures(logger);
     return {
       measured: [failures.measured],
       providers: [
-        { provide: IDENTITY_PROVIDERS, useValue: openIdentityProviders(settings, { clock, failures }) },
+        { provide: IDENTITY_PROVIDERS, useValue: openIdentityProviders(settings, { clock, failures, limits }) },
         { provide: LoginFailures, useValue: failures },
         StartOAuthLoginHandler,
         LogInWithOAuthHandler,

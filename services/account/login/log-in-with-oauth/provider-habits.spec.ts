@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
+import { PROVIDER_LIMITS } from '../../testing/account-under-test.ethers.ts';
 import { HostileProvider } from '../../testing/hostile-provider.jose.ts';
 import { startProviderLogins } from '../../testing/provider-logins.ts';
 
@@ -88,12 +89,14 @@ describe('the habits of providers', () => {
     ['is a list', () => ({ body: '["secret-of-a-person"]' })],
     ['never comes', () => ({ body: undefined })],
   ])('fail no login that an id token has proved, when the user-info %s', async (_, userInfo) => {
+    if (_ === 'never comes') logins.limits.userInfoMs = 50;
     const sub = `known-by-its-subject-${_}`.replaceAll(' ', '-');
     provider.behaviour = {
       claims: ({ email: _email, ...claims }) => ({ ...claims, sub }),
       ...(userInfo && { userInfo }),
     };
     expect(await logins.labelsOf(await logins.logIn('oauth-a', provider))).toEqual([sub]);
+    logins.limits.userInfoMs = PROVIDER_LIMITS.userInfoMs;
     const logged = logins.account.foundation.logged;
     expect(JSON.stringify(logged)).not.toContain('secret-of');
     expect(logins.warnings()).toMatchObject([{ provider: 'oauth-a' }]);
@@ -102,7 +105,7 @@ describe('the habits of providers', () => {
   it('of taking all the time that an answer has leave none for the user-info, and fail no login', async () => {
     provider.behaviour.claims = ({ email: _, ...claims }) => ({ ...claims, sub: 'slow' });
     provider.behaviour.token = (answer) => {
-      logins.account.clock.time += 4_000;
+      logins.account.clock.time += logins.limits.answerMs;
       return { body: answer };
     };
     expect(await logins.labelsOf(await logins.logIn('oauth-a', provider))).toEqual(['slow']);
@@ -218,7 +221,11 @@ describe('a provider that does not do as others do', () => {
       OAUTH_A: openIdOf(provider, more),
       OAUTH_C: plainOf(provider, more),
     });
-    await check(logins).finally(() => logins.account.service.close());
+    try {
+      await check(logins);
+    } finally {
+      await logins.account.service.close();
+    }
   };
 
   it('may have neither PKCE nor a nonce', async () => {

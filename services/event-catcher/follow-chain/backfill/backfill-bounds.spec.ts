@@ -7,6 +7,7 @@ import { MemoryReadStore } from '../../../../shared/testing/engines/read-store.m
 import type { Range } from '../../domain/backfill/coverage.ts';
 import { transferWatch, watched } from '../../testing/example-watches.ts';
 import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
+import { whileFollowing } from '../../testing/follower/while-following.ts';
 import { takingAtMost } from '../../testing/follower/faulty-readers.ts';
 import { overriding } from '../../testing/overriding.ts';
 import { BackfillBounds } from './backfill-bounds.ts';
@@ -73,30 +74,31 @@ describe('a backfill with bounds', () => {
     expect(follower.meter.warningOf(watchId)).toBeNull();
   });
 
-  it('is not stopped by an extension, which is read once its watch is live', async () => {
-    follower.most = { blocks: 30, records: Infinity };
-    await follower.register({ startBlock: 31, headBlock: 60 });
-    let isDown = true;
-    const asked: number[] = [];
-    const limited = takingAtMost(follower.chain, 4);
-    const reader = overriding<ChainReader>(limited, {
-      logsOfRange: (from, to, filter) => {
-        asked.push(from);
-        return from > 31 && isDown
-          ? Promise.reject(new ChainUnavailable('down'))
-          : limited.logsOfRange(from, to, filter);
-      },
-    });
-    follower.start({ reader });
-    await follower.until(() => follower.meter.errorOf(watchId) !== null, 'the backfill must have begun');
-    await follower.extend(0);
-    const failed = asked.length;
-    await follower.until(() => asked.length > failed + 2, 'the backfill must be tried again');
-    isDown = false;
-    await follower.until(isTold('blocks'), 'the extension must meet its bound');
-    expect([await pausedFor(), Math.min(...asked)]).toEqual([undefined, 31]);
-    expect(await follower.observed()).toEqual(since(31));
-  });
+  it('is not stopped by an extension, which is read once its watch is live', () =>
+    whileFollowing(follower, async () => {
+      follower.most = { blocks: 30, records: Infinity };
+      await follower.register({ startBlock: 31, headBlock: 60 });
+      let isDown = true;
+      const asked: number[] = [];
+      const limited = takingAtMost(follower.chain, 4);
+      const reader = overriding<ChainReader>(limited, {
+        logsOfRange: (from, to, filter) => {
+          asked.push(from);
+          return from > 31 && isDown
+            ? Promise.reject(new ChainUnavailable('down'))
+            : limited.logsOfRange(from, to, filter);
+        },
+      });
+      follower.start({ reader });
+      await follower.until(() => follower.meter.errorOf(watchId) !== null, 'the backfill must have begun');
+      await follower.extend(0);
+      const failed = asked.length;
+      await follower.until(() => asked.length > failed + 2, 'the backfill must be tried again');
+      isDown = false;
+      await follower.until(isTold('blocks'), 'the extension must meet its bound');
+      expect([await pausedFor(), Math.min(...asked)]).toEqual([undefined, 31]);
+      expect(await follower.observed()).toEqual(since(31));
+    }));
 
   it('stops at the bound of records', async () => {
     follower.most = { blocks: 1_000, records: 3 };

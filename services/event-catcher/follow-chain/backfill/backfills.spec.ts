@@ -3,9 +3,13 @@ import { ChainUnavailable, type ChainReader } from '../../../../shared/chain/cha
 import { except } from '../../testing/follower/faulty-readers.ts';
 import { transferWatch } from '../../testing/example-watches.ts';
 import { FollowerUnderTest, mineSome, otherContract, transfer } from '../../testing/follower/follower-under-test.ts';
+import { whileFollowing } from '../../testing/follower/while-following.ts';
 import { overriding } from '../../testing/overriding.ts';
 
 const contractOf = (index: number) => `0x${(index + 10).toString(16).padStart(40, '0')}`;
+
+/** How long a request hangs before its provider is given up. */
+const HANGS_MS = 3_000;
 
 const refused = () => Promise.reject(new ChainUnavailable('refused'));
 
@@ -34,18 +38,19 @@ describe('the backfills of a chain', () => {
     );
   };
 
-  it('read ranges that begin at the same block together', async () => {
-    mineSome(follower.chain, 100);
-    await registerMany(200);
-    await follower.register();
-    await follower.follow();
-    expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(10);
-    await follower.stop();
-    mineSome(follower.chain, 700, 10_000);
-    follower.chain.calls.length = 0;
-    await follower.follow();
-    expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(25);
-  });
+  it('read ranges that begin at the same block together', () =>
+    whileFollowing(follower, async () => {
+      mineSome(follower.chain, 100);
+      await registerMany(200);
+      await follower.register();
+      await follower.follow();
+      expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(10);
+      await follower.stop();
+      mineSome(follower.chain, 700, 10_000);
+      follower.chain.calls.length = 0;
+      await follower.follow();
+      expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(25);
+    }));
 
   it('part those that fail together, so that only the ones at fault wait', async () => {
     mineSome(follower.chain, 60, 0, [contractOf(0), contractOf(3), contractOf(7)]);
@@ -88,24 +93,25 @@ describe('the backfills of a chain', () => {
     await follower.caughtUp();
   });
 
-  it('of an app go on while those of another hang', async () => {
-    mineSome(follower.chain, 30);
-    const hanging = Array.from({ length: 40 }, (_, index) => contractOf(index));
-    for (const [index, contractAddress] of hanging.entries()) {
-      await follower.register({ watchId: `wch_${String(index)}`, contractAddress, startBlock: index % 20 });
-    }
-    await follower.register({ appId: 'app_2' });
-    let hangs = 0;
-    const hang = () => {
-      hangs += 1;
-      return new Promise<never>((_, reject) => {
-        setTimeout(reject, 300, new ChainUnavailable('too slow'));
-      });
-    };
-    follower.start({ reader: except(follower.chain, () => hanging, hang) });
-    await readTo([transferWatch.watchId]);
-    expect(hangs).toBeLessThan(20);
-  });
+  it('of an app go on while those of another hang', () =>
+    whileFollowing(follower, async () => {
+      mineSome(follower.chain, 30);
+      const hanging = Array.from({ length: 40 }, (_, index) => contractOf(index));
+      for (const [index, contractAddress] of hanging.entries()) {
+        await follower.register({ watchId: `wch_${String(index)}`, contractAddress, startBlock: index % 20 });
+      }
+      await follower.register({ appId: 'app_2' });
+      let hangs = 0;
+      const hang = () => {
+        hangs += 1;
+        return new Promise<never>((_, reject) => {
+          setTimeout(reject, HANGS_MS, new ChainUnavailable('too slow'));
+        });
+      };
+      follower.start({ reader: except(follower.chain, () => hanging, hang) });
+      await readTo([transferWatch.watchId]);
+      expect(hangs).toBeLessThan(20);
+    }));
 
   it('of a watch that begins earlier wait alone for a provider that refuses its blocks in the window', async () => {
     await registerMany(2, { startBlock: 14 });

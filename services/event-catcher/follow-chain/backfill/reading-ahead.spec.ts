@@ -3,6 +3,7 @@ import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../../s
 import { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { transferWatch } from '../../testing/example-watches.ts';
 import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
+import { whileFollowing } from '../../testing/follower/while-following.ts';
 import { overriding } from '../../testing/overriding.ts';
 
 const BLOCKS_MAX = 20;
@@ -52,59 +53,67 @@ describe('a backfill from a provider that is far away', () => {
     return inOrder.every(([from], at) => from === (inOrder[at - 1]?.[1] ?? -1) + 1);
   };
 
-  it('has four requests in flight at most, and stores their records in the order of their blocks', async () => {
-    mineSome(follower.chain, 600);
-    await follower.register();
-    let four = Promise.withResolvers<undefined>();
-    answersAfter = async (from, to) => {
-      if (from <= 100 || to - from >= BLOCKS_MAX) return;
-      if (inFlight < 4 && from < 400) await four.promise;
-      four.resolve(undefined);
-      four = Promise.withResolvers();
-    };
-    await follower.follow({ reader: farAway() });
-    expect(mostInFlight).toBe(4);
-    expect(areReadOnce()).toBe(true);
-    expect(follower.starts).toBe(1);
-  });
+  it('has four requests in flight at most, and stores their records in the order of their blocks', () =>
+    whileFollowing(follower, async () => {
+      mineSome(follower.chain, 600);
+      await follower.register();
+      let four = Promise.withResolvers<undefined>();
+      answersAfter = async (from, to) => {
+        if (from <= 100 || to - from >= BLOCKS_MAX) return;
+        if (inFlight < 4 && from < 400) await four.promise;
+        four.resolve(undefined);
+        four = Promise.withResolvers();
+      };
+      await follower.follow({ reader: farAway() });
+      expect(mostInFlight).toBe(4);
+      expect(areReadOnce()).toBe(true);
+      expect(follower.starts).toBe(1);
+    }));
 
-  it('loses nothing when requests fail, nor when it is stopped', async () => {
-    mineSome(follower.chain, 600);
-    await follower.register();
-    await follower.register({ watchId: 'wch_other', contractAddress: otherContract, startBlock: 300 });
-    for (let appends = 3; appends < 15; appends += 4) {
+  it('loses nothing when requests fail, nor when it is stopped', () =>
+    whileFollowing(follower, async () => {
+      mineSome(follower.chain, 600);
+      await follower.register();
+      await follower.register({ watchId: 'wch_other', contractAddress: otherContract, startBlock: 300 });
+      for (let appends = 3; appends < 15; appends += 4) {
+        failures = 2;
+        await follower.runUntilKilled(appends, false, farAway());
+      }
       failures = 2;
-      await follower.runUntilKilled(appends, false, farAway());
-    }
-    failures = 2;
-    await follower.follow({ reader: farAway() });
-  });
+      await follower.follow({ reader: farAway() });
+    }));
 
-  it('stops at its bound of blocks, and at that of records', async () => {
-    mineSome(follower.chain, 600, 0, [contract, otherContract]);
-    follower.most = { blocks: 270, records: 100 };
-    await follower.register({ startBlock: 5, headBlock: 600 });
-    await follower.register({ watchId: 'wch_other', contractAddress: otherContract, startBlock: 400, headBlock: 600 });
-    await follower.extend(390, 'wch_other');
-    const reader = farAway();
-    follower.start({ reader });
-    for (const id of [watchId, 'wch_other']) await follower.pausedByItself(id);
-    await follower.caughtUp();
-    const observed = [await follower.observed(contract), await follower.observed(otherContract)];
-    for (const { length } of observed) {
-      expect(length).toBeGreaterThanOrEqual(100);
-      expect(length).toBeLessThan(100 + 2 * BLOCKS_MAX);
-    }
-    await follower.stop();
-    follower.most = { blocks: 270, records: 1_000 };
-    await follower.readAgain(watchId);
-    follower.start({ reader });
-    await follower.pausedByItself(watchId);
-    await follower.caughtUp();
-    const blocks = (await follower.observed(contract)).map((record) => Number(record.split(' ')[1]));
-    expect(Math.max(...blocks)).toBeLessThan(5 + 270);
-    expect(Math.max(...blocks)).toBeGreaterThanOrEqual(5 + 270 - 3);
-    for (const id of [watchId, 'wch_other']) await follower.readAgain(id, true);
-    await follower.expectChain({ isOrdered: false });
-  });
+  it('stops at its bound of blocks, and at that of records', () =>
+    whileFollowing(follower, async () => {
+      mineSome(follower.chain, 600, 0, [contract, otherContract]);
+      follower.most = { blocks: 270, records: 100 };
+      await follower.register({ startBlock: 5, headBlock: 600 });
+      await follower.register({
+        watchId: 'wch_other',
+        contractAddress: otherContract,
+        startBlock: 400,
+        headBlock: 600,
+      });
+      await follower.extend(390, 'wch_other');
+      const reader = farAway();
+      follower.start({ reader });
+      for (const id of [watchId, 'wch_other']) await follower.pausedByItself(id);
+      await follower.caughtUp();
+      const observed = [await follower.observed(contract), await follower.observed(otherContract)];
+      for (const { length } of observed) {
+        expect(length).toBeGreaterThanOrEqual(100);
+        expect(length).toBeLessThan(100 + 2 * BLOCKS_MAX);
+      }
+      await follower.stop();
+      follower.most = { blocks: 270, records: 1_000 };
+      await follower.readAgain(watchId);
+      follower.start({ reader });
+      await follower.pausedByItself(watchId);
+      await follower.caughtUp();
+      const blocks = (await follower.observed(contract)).map((record) => Number(record.split(' ')[1]));
+      expect(Math.max(...blocks)).toBeLessThan(5 + 270);
+      expect(Math.max(...blocks)).toBeGreaterThanOrEqual(5 + 270 - 3);
+      for (const id of [watchId, 'wch_other']) await follower.readAgain(id, true);
+      await follower.expectChain({ isOrdered: false });
+    }));
 });

@@ -8,6 +8,7 @@ import { Loops } from '../../../../shared/loops/loops.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { MemoryReadStore } from '../../../../shared/testing/engines/read-store.memory.ts';
 import { eventually } from '../../../../shared/testing/eventually.ts';
+import { inSimulatedTime } from '../../../../shared/testing/simulation/simulated-globals.ts';
 import { TestClock } from '../../../../shared/testing/test-foundation.ts';
 import { ChainShares } from './chain-shares.ts';
 
@@ -126,47 +127,50 @@ describe('an event catcher beside another', () => {
     expect(shares.sharing(3).mayTake(0, false)).toBe(true);
   });
 
-  it('gives what is beyond its share once that has settled, and does not take it back', async () => {
-    const shares = beside(other());
-    const giving = [1, 2, 3].map((chainId) => shares.sharing(chainId).begin());
-    shares.loop.start();
-    clock.time += 4_999;
-    await eventually(() => shares.loop.state === 'running', 1_000, 'it must have looked');
-    expect(giving.map(({ aborted }) => aborted)).toEqual([false, false, false]);
-    clock.time += 1;
-    await eventually(() => giving[0]?.aborted, 5_000, 'it must give one');
-    expect(giving.map(({ aborted }) => aborted)).toEqual([true, false, false]);
-    shares.sharing(1).end();
-    expect(shares.announcement.followed).toEqual([2, 3]);
-    expect(shares.sharing(1).mayTake(0, false)).toBe(false);
-    await shares.loop.stop();
-  });
+  it('gives what is beyond its share once that has settled, and does not take it back', () =>
+    inSimulatedTime(async () => {
+      const shares = beside(other());
+      const giving = [1, 2, 3].map((chainId) => shares.sharing(chainId).begin());
+      shares.loop.start();
+      clock.time += 4_999;
+      await eventually(() => shares.loop.state === 'running', 1_000, 'it must have looked');
+      expect(giving.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+      clock.time += 1;
+      await eventually(() => giving[0]?.aborted, 5_000, 'it must give one');
+      expect(giving.map(({ aborted }) => aborted)).toEqual([true, false, false]);
+      shares.sharing(1).end();
+      expect(shares.announcement.followed).toEqual([2, 3]);
+      expect(shares.sharing(1).mayTake(0, false)).toBe(false);
+      await shares.loop.stop();
+    }));
 });
 
 describe('event catchers', () => {
-  it('share the chains: one that joins gets its part, one that leaves gives its part to the others', async () => {
-    const cluster = new Cluster();
-    const first = cluster.join('a', [1, 2, 3]);
-    await cluster.waitFor({ a: 3 });
-    const second = cluster.join('b', [1, 2, 3]);
-    await cluster.waitFor({ a: 2, b: 1 });
-    const third = cluster.join('c', [1, 2, 3]);
-    await cluster.waitFor({ a: 1, b: 1, c: 1 });
-    await first.stop();
-    await eventually(() => Object.values(cluster.counts).sort().join() === '1,2', WAIT_MS, 'b and c must share them');
-    await second.stop();
-    await cluster.waitFor({ c: 3 });
-    await third.stop();
-    expect(cluster.faults).toEqual([]);
-  });
+  it('share the chains: one that joins gets its part, one that leaves gives its part to the others', () =>
+    inSimulatedTime(async () => {
+      const cluster = new Cluster();
+      const first = cluster.join('a', [1, 2, 3]);
+      await cluster.waitFor({ a: 3 });
+      const second = cluster.join('b', [1, 2, 3]);
+      await cluster.waitFor({ a: 2, b: 1 });
+      const third = cluster.join('c', [1, 2, 3]);
+      await cluster.waitFor({ a: 1, b: 1, c: 1 });
+      await first.stop();
+      await eventually(() => Object.values(cluster.counts).sort().join() === '1,2', WAIT_MS, 'b and c must share them');
+      await second.stop();
+      await cluster.waitFor({ c: 3 });
+      await third.stop();
+      expect(cluster.faults).toEqual([]);
+    }));
 
-  it('leave a chain to the one whose provider answers', async () => {
-    const cluster = new Cluster();
-    const first = cluster.join('a', [1, 2], [2]);
-    await cluster.waitFor({ a: 1 });
-    const second = cluster.join('b', [1, 2]);
-    await cluster.waitFor({ a: 1, b: 1 });
-    await Promise.all([first.stop(), second.stop()]);
-    expect(cluster.faults).toEqual([]);
-  });
+  it('leave a chain to the one whose provider answers', () =>
+    inSimulatedTime(async () => {
+      const cluster = new Cluster();
+      const first = cluster.join('a', [1, 2], [2]);
+      await cluster.waitFor({ a: 1 });
+      const second = cluster.join('b', [1, 2]);
+      await cluster.waitFor({ a: 1, b: 1 });
+      await Promise.all([first.stop(), second.stop()]);
+      expect(cluster.faults).toEqual([]);
+    }));
 });

@@ -5,8 +5,7 @@ import { MemoryEventStore } from '../../../../shared/testing/engines/event-store
 import { WakeUp } from '../../../../shared/primitives/waiting/wake-up.ts';
 import { following, followSettings } from '../../testing/follower/following.ts';
 import { overriding } from '../../testing/overriding.ts';
-import { inSimulation } from '../../testing/simulation/simulated-globals.ts';
-import { SimulatedTime } from '../../testing/simulation/simulated-time.ts';
+import { inSimulatedTime } from '../../../../shared/testing/simulation/simulated-globals.ts';
 
 /** The time between blocks of a chain in memory. */
 const BLOCK_MS = 1_000;
@@ -31,9 +30,7 @@ const followed = ({
   afterMs,
   isRightLater = false,
 }: Announcer): Promise<{ polls: number; lateMs: number }> => {
-  const time = new SimulatedTime(0);
-  const fetch = () => Promise.reject(new Error('there is no network'));
-  return inSimulation({ time, random: () => 0.5, fetch }, async () => {
+  return inSimulatedTime(async (time) => {
     const chain = new MemoryChain(2484);
     const announced = new WakeUp();
     let announcedAtMs = -Infinity;

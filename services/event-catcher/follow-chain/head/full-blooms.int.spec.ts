@@ -21,7 +21,7 @@ describe('blocks whose blooms are half full', () => {
   beforeEach(async () => {
     follower = new FollowerUnderTest({ blocks: 20 });
     node = await JsonRpcNode.start(follower.chain);
-    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url]));
+    reader = new JsonRpcChainReader(new ChainClient(2484, [node.url], { withinMs: 30_000 }));
     await follower.register();
     for (let index = 1; index < WATCHES; index += 1) {
       const contractAddress = hexOf(0xc0de0000 + index, 20);

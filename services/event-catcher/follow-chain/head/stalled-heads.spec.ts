@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
 import { MemoryEventStore } from '../../../../shared/testing/engines/event-store.memory.ts';
 import { following, followSettings } from '../../testing/follower/following.ts';
-import { inSimulation } from '../../testing/simulation/simulated-globals.ts';
-import { SimulatedTime } from '../../testing/simulation/simulated-time.ts';
+import { inSimulatedTime } from '../../../../shared/testing/simulation/simulated-globals.ts';
 import { ProgressMeter } from '../chains/progress-meter.ts';
 
 const MINUTE_MS = 60_000;
@@ -23,9 +22,7 @@ interface World {
 
 /** Follows a chain of thirty blocks, in simulated time. */
 const whileFollowed = (test: (world: World) => Promise<void>, isDevelopment = false): Promise<void> => {
-  const time = new SimulatedTime(0);
-  const fetch = () => Promise.reject(new Error('there is no network'));
-  return inSimulation({ time, random: () => 0.5, fetch }, async () => {
+  return inSimulatedTime(async (time) => {
     const chain = new MemoryChain(2484);
     for (let block = 0; block < 30; block += 1) chain.mine([]);
     const meter = new ProgressMeter(time);

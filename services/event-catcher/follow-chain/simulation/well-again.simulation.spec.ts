@@ -10,11 +10,11 @@ import { projectedRecords } from '../../testing/projected-records.ts';
 import { Registrations } from '../../testing/registrations.ts';
 import { SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
 import { SimulatedEndpoint } from '../../testing/simulated-chain/simulated-endpoint.ts';
-import { inSimulation } from '../../testing/simulation/simulated-globals.ts';
+import { inSimulation } from '../../../../shared/testing/simulation/simulated-globals.ts';
 import { HONEST } from '../../testing/simulated-chain/simulated-habits.ts';
 import { SimulatedProcess } from '../../testing/simulation/simulated-process.ts';
 import { SimulatedStore } from '../../testing/simulation/simulated-store.ts';
-import { SimulatedTime } from '../../testing/simulation/simulated-time.ts';
+import { SimulatedTime } from '../../../../shared/testing/simulation/simulated-time.ts';
 
 const BEGAN_AT = Date.parse('2026-01-02T03:00:00.000Z');
 const BLOCK_MS = 2_000;
@@ -140,7 +140,7 @@ const follow = async (habit: Habit, { badMs, providers }: BadTime): Promise<Outc
   const settings = { chainId: transferWatch.chainId, ...kind, ...timing };
   const isKilledNow = () => false;
   const endpoints = Array.from({ length: providers }, () => provider);
-  const readStore = projectedRecords(store);
+  const readStore = projectedRecords(store, { random });
   const process: SimulatedProcess = new SimulatedProcess(
     { settings, store, readStore, endpoints, isKilledNow, announcedAgoMs: () => Infinity },
     0,

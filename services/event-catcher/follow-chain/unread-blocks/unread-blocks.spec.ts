@@ -7,6 +7,7 @@ import { withoutBlocks } from '../../testing/follower/faulty-readers.ts';
 import { withoutProgress } from '../../testing/follower/faulty-stores.ts';
 import { overriding } from '../../testing/overriding.ts';
 import { FollowerUnderTest, mineSome } from '../../testing/follower/follower-under-test.ts';
+import { whileFollowing } from '../../testing/follower/while-following.ts';
 import { REASON_MAX } from './leave-unread.ts';
 
 const { watchId } = transferWatch;
@@ -162,31 +163,33 @@ describe('blocks that no provider gives any more', () => {
     await stored(() => true);
   });
 
-  it('are one gap to the end where there are very many here and there', async () => {
-    mineSome(follower.chain, 100, 7_000);
-    const isMissing = (block: number) => block % 2 === 0;
-    await follower.register();
-    start(isMissing);
-    await follower.caughtUp();
-    const found = await gaps();
-    expect([found.length, found.at(-1)]).toEqual([51, [100, 195]]);
-    mineSome(follower.chain, 10, 9_000);
-    await stored((block) => block > 195 || (block < 100 && !isMissing(block)));
-  });
+  it('are one gap to the end where there are very many here and there', () =>
+    whileFollowing(follower, async () => {
+      mineSome(follower.chain, 100, 7_000);
+      const isMissing = (block: number) => block % 2 === 0;
+      await follower.register();
+      start(isMissing);
+      await follower.caughtUp();
+      const found = await gaps();
+      expect([found.length, found.at(-1)]).toEqual([51, [100, 195]]);
+      mineSome(follower.chain, 10, 9_000);
+      await stored((block) => block > 195 || (block < 100 && !isMissing(block)));
+    }));
 
-  it('are found between others', async () => {
-    const isMissing = (block: number) => (10 <= block && block < 17) || block === 40 || (60 <= block && block < 80);
-    await follower.register();
-    start(isMissing);
-    await follower.caughtUp();
-    expect(await gaps()).toEqual([
-      [10, 16],
-      [40, 40],
-      [60, 79],
-    ]);
-    await stored((block) => !isMissing(block));
-    await verifiedAll();
-  });
+  it('are found between others', () =>
+    whileFollowing(follower, async () => {
+      const isMissing = (block: number) => (10 <= block && block < 17) || block === 40 || (60 <= block && block < 80);
+      await follower.register();
+      start(isMissing);
+      await follower.caughtUp();
+      expect(await gaps()).toEqual([
+        [10, 16],
+        [40, 40],
+        [60, 79],
+      ]);
+      await stored((block) => !isMissing(block));
+      await verifiedAll();
+    }));
 
   it('of an extension backwards change nothing of the watch, however many watches it has', async () => {
     await follower.register({ startBlock: 60 });
@@ -227,19 +230,20 @@ describe('blocks that no provider gives any more', () => {
     );
   });
 
-  it('are never read of a watch that begins later before anything of it was read', async () => {
-    await follower.register();
-    await follower.shorten(60);
-    let earliest = Infinity;
-    const missing = (block: number) => {
-      earliest = Math.min(earliest, block);
-      return block < 60;
-    };
-    start(missing);
-    await stored((block) => block >= 60);
-    expect(earliest).toBe(60);
-    await follower.extend(30);
-    await follower.until(async () => (await gaps()).length > 0, 'they must be asked for now');
-    expect(earliest).toBe(30);
-  });
+  it('are never read of a watch that begins later before anything of it was read', () =>
+    whileFollowing(follower, async () => {
+      await follower.register();
+      await follower.shorten(60);
+      let earliest = Infinity;
+      const missing = (block: number) => {
+        earliest = Math.min(earliest, block);
+        return block < 60;
+      };
+      start(missing);
+      await stored((block) => block >= 60);
+      expect(earliest).toBe(60);
+      await follower.extend(30);
+      await follower.until(async () => (await gaps()).length > 0, 'they must be asked for now');
+      expect(earliest).toBe(30);
+    }));
 });

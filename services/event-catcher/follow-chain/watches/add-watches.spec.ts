@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChainProgressEvent } from '../../../../schemas/events/event-catcher/chain-events.ts';
 import type { EventStore } from '../../../../shared/event-store/event-store.ts';
+import { inSimulatedTime } from '../../../../shared/testing/simulation/simulated-globals.ts';
 import { except, gated } from '../../testing/follower/faulty-readers.ts';
 import { approvalWatch, transferWatch } from '../../testing/example-watches.ts';
 import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
@@ -100,20 +101,21 @@ describe('registrations, when there is no room for more ranges', () => {
     expect(follower.starts).toBe(1);
   });
 
-  it('are neither lost nor added twice, whenever the process dies', async () => {
-    for (let appends = 1; appends < 25; appends += 1) {
-      await using follower = new FollowerUnderTest({ blocks: 12, rangesMax: 1 });
-      await follower.register({ startBlock: 6 });
-      await follower.extend(2);
-      await follower.register({ ...approvalWatch, startBlock: 3 });
-      await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
-      await follower.runUntilKilled(appends);
-      const { store, unfinished } = counting(follower.store);
-      await follower.follow({ store });
-      await follower.stop();
-      expect(Math.max(0, ...unfinished)).toBeLessThanOrEqual(1);
-    }
-  });
+  it('are neither lost nor added twice, whenever the process dies', () =>
+    inSimulatedTime(async () => {
+      for (let appends = 1; appends < 25; appends += 1) {
+        await using follower = new FollowerUnderTest({ blocks: 12, rangesMax: 1 });
+        await follower.register({ startBlock: 6 });
+        await follower.extend(2);
+        await follower.register({ ...approvalWatch, startBlock: 3 });
+        await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
+        await follower.runUntilKilled(appends);
+        const { store, unfinished } = counting(follower.store);
+        await follower.follow({ store });
+        await follower.stop();
+        expect(Math.max(0, ...unfinished)).toBeLessThanOrEqual(1);
+      }
+    }));
 
   it('do not delay the stop', async () => {
     await using follower = new FollowerUnderTest({ blocks: 40, rangesMax: 1 });
@@ -142,20 +144,23 @@ describe('registrations, when there is no room for more ranges', () => {
 describe('a head that is far ahead', () => {
   it.each(['while it runs', 'between two starts'])(
     'is walked to %s, if there are more live watches than room for ranges',
-    async (when) => {
-      await using follower = new FollowerUnderTest({ blocks: 30, rangesMax: 2 });
-      for (const watch of others) await follower.register(watch);
-      await follower.register();
-      const { store, unfinished } = counting(follower.store);
-      await follower.follow({ store });
-      if (when === 'between two starts') await follower.stop();
-      mineSome(follower.chain, 1_300, 1_000);
-      if (when === 'between two starts') follower.start({ store });
-      await follower.expectChain();
-      await follower.stop();
-      expect(Math.max(...unfinished)).toBe(2);
-      expect(new Set((await follower.changes()).map(({ data }) => data.Origin))).toEqual(new Set(['backfill', 'live']));
-      expect(follower.starts).toBe(when === 'between two starts' ? 2 : 1);
-    },
+    (when) =>
+      inSimulatedTime(async () => {
+        await using follower = new FollowerUnderTest({ blocks: 30, rangesMax: 2 });
+        for (const watch of others) await follower.register(watch);
+        await follower.register();
+        const { store, unfinished } = counting(follower.store);
+        await follower.follow({ store });
+        if (when === 'between two starts') await follower.stop();
+        mineSome(follower.chain, 1_300, 1_000);
+        if (when === 'between two starts') follower.start({ store });
+        await follower.expectChain();
+        await follower.stop();
+        expect(Math.max(...unfinished)).toBe(2);
+        expect(new Set((await follower.changes()).map(({ data }) => data.Origin))).toEqual(
+          new Set(['backfill', 'live']),
+        );
+        expect(follower.starts).toBe(when === 'between two starts' ? 2 : 1);
+      }),
   );
 });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RangeTooLarge, type ChainReader } from '../../../../shared/chain/chain-reader.ts';
 import { approvalWatch, transferWatch } from '../../testing/example-watches.ts';
 import { contract, FollowerUnderTest, mineSome, otherContract } from '../../testing/follower/follower-under-test.ts';
+import { whileFollowing } from '../../testing/follower/while-following.ts';
 import { overriding } from '../../testing/overriding.ts';
 
 const elsewhere = { watchId: 'wch_elsewhere', contractAddress: otherContract };
@@ -44,31 +45,32 @@ describe('a watch that is stopped', () => {
     },
   );
 
-  it('is not asked for any more, also when its backfill was under way', async () => {
-    mine(60);
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const asked: number[] = [];
-    const reader = overriding<ChainReader>(follower.chain, {
-      logsOfRange: async (from, to, filter) => {
-        asked.push(from);
-        if (asked.length > 1) await promise;
-        if (to > from + 9) throw new RangeTooLarge('at most 10 blocks', { blocks: 10 });
-        return follower.chain.logsOfRange(from, to, filter);
-      },
-    });
-    await follower.register();
-    follower.start({ reader });
-    await follower.until(() => asked.length > 0, 'its backfill must begin');
-    await follower.stopWatch();
-    resolve(undefined);
-    await follower.caughtUp();
-    const before = asked.length;
-    mine(10);
-    await follower.caughtUp();
-    expect(asked).toHaveLength(before);
-    await follower.readAgain();
-    await follower.expectChain();
-  });
+  it('is not asked for any more, also when its backfill was under way', () =>
+    whileFollowing(follower, async () => {
+      mine(60);
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      const asked: number[] = [];
+      const reader = overriding<ChainReader>(follower.chain, {
+        logsOfRange: async (from, to, filter) => {
+          asked.push(from);
+          if (asked.length > 1) await promise;
+          if (to > from + 9) throw new RangeTooLarge('at most 10 blocks', { blocks: 10 });
+          return follower.chain.logsOfRange(from, to, filter);
+        },
+      });
+      await follower.register();
+      follower.start({ reader });
+      await follower.until(() => asked.length > 0, 'its backfill must begin');
+      await follower.stopWatch();
+      resolve(undefined);
+      await follower.caughtUp();
+      const before = asked.length;
+      mine(10);
+      await follower.caughtUp();
+      expect(asked).toHaveLength(before);
+      await follower.readAgain();
+      await follower.expectChain();
+    }));
 
   it('takes no room from watches that are to be read', async () => {
     follower = new FollowerUnderTest({ rangesMax: 1 });
@@ -104,17 +106,18 @@ describe('a watch that is stopped', () => {
   it('does not keep progress from being stored, whenever the process dies before it', async () => {
     for (let appends = 1; appends < 9; appends += 1) {
       follower = new FollowerUnderTest();
-      mine(30);
-      await follower.register({ startBlock: 2 });
-      await follower.runUntilKilled(appends);
-      await follower.stopWatch(transferWatch.watchId, appends % 2 === 0 ? 'pause' : 'remove');
-      await follower.register(elsewhere);
-      mine(3);
-      follower.start();
-      await follower.caughtUp();
-      await follower.readAgain();
-      await follower.expectChain();
-      await follower.stop();
+      await whileFollowing(follower, async () => {
+        mine(30);
+        await follower.register({ startBlock: 2 });
+        await follower.runUntilKilled(appends);
+        await follower.stopWatch(transferWatch.watchId, appends % 2 === 0 ? 'pause' : 'remove');
+        await follower.register(elsewhere);
+        mine(3);
+        follower.start();
+        await follower.caughtUp();
+        await follower.readAgain();
+        await follower.expectChain();
+      });
     }
   });
 });

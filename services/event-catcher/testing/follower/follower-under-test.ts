@@ -85,7 +85,7 @@ export class FollowerUnderTest {
     const verification = { everyMs: this.verifiedEveryMs, callMs: 0 };
     const followed = followSettings({ confirmations, isDevelopment, rangesMax, verification });
     const { meter, most } = this;
-    const readStore = projectedRecords(store, () => this.isReadStoreAway);
+    const readStore = projectedRecords(store, { isAway: () => this.isReadStoreAway });
     const follow = following(followed, { eventStore: store, reader, meter, most, readStore });
     const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;

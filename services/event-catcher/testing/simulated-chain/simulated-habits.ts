@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-
 import type { CatcherFault, CatcherFaults } from '../simulation/catcher-faults.ts';
 import type { OddNode } from './odd-nodes.ts';
 import { NOT_ODD, randomOddities, type Oddities } from './simulated-oddities.ts';
-import type { SimulatedTime } from '../simulation/simulated-time.ts';
+import type { SimulatedTime } from '../../../../shared/testing/simulation/simulated-time.ts';
 
 /** What endpoints do wrong for a while, and for how long at most. */
 const HABITS = {

@@ -13,12 +13,12 @@ import { SimulatedApps } from './simulated-apps.ts';
 import { newestOf } from '../../../../shared/testing/chain/forking-chain.ts';
 import { SimulatedChain, type Branch, type LogToMine } from '../../../../shared/testing/chain/simulated-chain.ts';
 import { SimulatedEndpoint } from '../simulated-chain/simulated-endpoint.ts';
-import { inSimulation } from './simulated-globals.ts';
+import { inSimulation } from '../../../../shared/testing/simulation/simulated-globals.ts';
 import { randomNature, type CatcherNature } from '../simulated-chain/simulated-nature.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import { CHAIN_ID, randomLogs } from './simulated-records.ts';
 import { SimulatedStore } from './simulated-store.ts';
-import { SimulatedTime } from './simulated-time.ts';
+import { SimulatedTime } from '../../../../shared/testing/simulation/simulated-time.ts';
 
 const GENESIS_MS = Date.parse('2026-01-02T03:00:00.000Z');
 const FIRST_BLOCKS = 30;
@@ -63,8 +63,7 @@ export class CatcherSimulation {
     private readonly faults = new CatcherFaults(),
     natureOf = randomNature,
   ) {
-    const random = new SeededRandom(seed);
-    const { time } = this;
+    const [random, { time }] = [new SeededRandom(seed), this];
     this.random = random;
     this.nature = natureOf(random);
     const { finalDepth, endpoints, losesAnswers, readStoreAway } = this.nature;
@@ -80,11 +79,12 @@ export class CatcherSimulation {
         this.invariants.take(event as unknown as ChainEvent | WatchEvent, first + at);
     });
     this.store.losesAnswers = losesAnswers;
-    this.readStore = projectedRecords(this.store, () => {
-      const isAway = !this.isCalm && random.chance(readStoreAway);
-      if (isAway) faults.count('the read store is away');
-      return isAway;
-    });
+    const isAway = () => {
+      const isAwayNow = !this.isCalm && random.chance(readStoreAway);
+      if (isAwayNow) faults.count('the read store is away');
+      return isAwayNow;
+    };
+    this.readStore = projectedRecords(this.store, { random, isAway });
     this.apps = new SimulatedApps(world, this.store);
     this.outcome = new CatcherOutcome(this.nature, this.chain, this.invariants, this.apps, this.store);
     this.endpoints = endpoints.map((nature) => new SimulatedEndpoint(this.chain, world, nature));

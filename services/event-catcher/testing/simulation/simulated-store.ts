@@ -9,7 +9,7 @@ import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-
 import type { CatcherFaults } from './catcher-faults.ts';
 import { overriding } from '../overriding.ts';
 import type { SimulatedLife } from './simulated-life.ts';
-import type { SimulatedTime } from './simulated-time.ts';
+import type { SimulatedTime } from '../../../../shared/testing/simulation/simulated-time.ts';
 
 type Append = Parameters<EventStore['append']>;
 

@@ -22,7 +22,9 @@ describe('debug_bundler_*', () => {
   let entryPoint: string;
   let key = 100n;
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(folder, { executors: 1, settings: { RPC_DEBUG: 'on' } });
+    // However busy the machine is, no request for a bundle becomes too old.
+    const stoppedAt = Date.now();
+    sends = await SendsUnderTest.start(folder, { executors: 1, settings: { RPC_DEBUG: 'on' }, stoppedAt });
     rpc = await RpcUnderTest.start(sends);
     account = await rpc.deployed();
     ({ entryPoint } = sends.prepared);

@@ -13,6 +13,7 @@ import { refusingPolicies } from '../../testing/refusing-policies.ts';
 import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
+const STARTED_AT = Date.now();
 const GWEI = 10n ** 9n;
 /** `Panic(0x11)` */
 const PANICS = `0x4e487b71${'11'.padStart(64, '0')}`;
@@ -22,7 +23,7 @@ describe('an estimate', () => {
   let app: SendingApp;
   let sender: Sender;
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(folder);
+    sends = await SendsUnderTest.start(folder, { stoppedAt: STARTED_AT });
     app = await sends.app();
     sender = await sends.sender(app);
   });
@@ -64,7 +65,7 @@ describe('an estimate', () => {
     const sum = Object.values(gas).reduce((total, one) => total + BigInt(one), 0n);
     expect(maxCost).toBe(String(sum * BigInt(maxFeePerGas)));
     expect(BigInt(maxPriorityFeePerGas)).toBeLessThanOrEqual(3n * GWEI);
-    expect(await sends.typesOf(sponsorshipStream(app.id, utcDay(Date.now())))).toEqual([]);
+    expect(await sends.typesOf(sponsorshipStream(app.id, utcDay(STARTED_AT)))).toEqual([]);
     expect(await sends.typesOf(noncesStream(Anvil.chainId, fresh.address))).toEqual([]);
   });
 

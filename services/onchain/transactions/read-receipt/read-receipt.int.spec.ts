@@ -7,6 +7,8 @@ import { operationReceiptOf } from '../domain/operation-receipt.ts';
 import { execute, OperationsOnAnvil } from '../../testing/operations-on-anvil.ethers.ts';
 
 const folder = temporaryFolder();
+/** Longer than jest waits: no answer is late. */
+const ANSWERS_WITHIN_MS = 3_600_000;
 /** Writes a log without topics: PUSH1 0, PUSH1 0, LOG0. */
 const LOGS = '0x60006000a0';
 /** Reverts with four bytes: PUSH4, PUSH1 0, MSTORE, PUSH1 4, PUSH1 28, REVERT. */
@@ -19,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => local.stop());
 
 it('operations of one bundle have receipts of their own, on anvil', async () => {
-  const chain = new LatestState(local.client, 5_000);
+  const chain = new LatestState(local.client, ANSWERS_WITHIN_MS);
   const [logging, reverting] = [await local.contract(LOGS), await local.contract(REVERTS)];
   const callees = [logging, reverting, logging];
   const operations = callees.map((to) => {

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as tick } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
 import { MemoryChain } from '../../../../shared/testing/chain/chain-reader.memory.ts';
 import { anEvent } from '../../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../../shared/testing/eventually.ts';
+import { freezeTimers, untilTrue } from '../../../../shared/testing/http/frozen-timers.ts';
 import { JsonRpcNode } from '../../../../shared/testing/chain/json-rpc-node.ts';
 import { projectStored } from '../../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../../account/testing/account-under-test.ethers.ts';
 import { bundleReceiptOf } from '../../testing/bundle-receipts.ts';
 import { ANSWER_WITHIN_MS } from '../../../../shared/edge/server/request-deadline.ts';
-import { startStopwatch } from '../../../../shared/testing/stopwatch.ts';
 
 const folder = temporaryFolder();
 const { transactionId, userOpHash, chainId } = eventExamples.TxSubmitted;
@@ -22,6 +22,10 @@ const { blockHash, blockNumber, logIndex } = eventExamples.TxIncluded;
 const path = `/onchain/user-op-receipt/${String(chainId)}/${userOpHash}`;
 const receipt = bundleReceiptOf(['before execution', { of: '1' }, { endOf: userOpHash }], logIndex - 2);
 const CONFIRMATIONS = 3;
+/** How long a service that stops waits for its requests. */
+const DRAINED_AFTER_MS = 2_000;
+/** Time between two reads of a transaction that a request waits for. */
+const POLL_MS = 25;
 
 describe('the receipt of an operation that was accepted', () => {
   let chain: MemoryChain;
@@ -50,7 +54,10 @@ describe('the receipt of an operation that was accepted', () => {
       return found;
     };
   });
-  afterEach(() => Promise.all([account.service.close(), node.stop()]));
+  afterEach(async () => {
+    jest.useRealTimers();
+    await Promise.all([account.service.close(), node.stop()]);
+  });
 
   const happen = async (type: keyof typeof eventExamples, data: object = {}) => {
     await account.foundation.eventStore.append(`transaction-${transactionId}`, revision, [
@@ -63,11 +70,10 @@ describe('the receipt of an operation that was accepted', () => {
     const answer = await account.ask(path + query);
     return { status: answer.status, body: (await answer.json()) as object };
   };
-  const allRead = (times: number) =>
-    eventually(() => reads === times, 3_000, 'all who wait must have read what it was before');
-  const timed = async (query: string) => {
-    const [passedMs, startedAt] = [startStopwatch(), performance.now()];
-    return { ...(await read(query)), ms: passedMs(), waitedMs: performance.now() - startedAt };
+  /** Waits until so many requests have read the document, and wait for its next change. */
+  const allWait = async (times: number) => {
+    await untilTrue(() => reads === times);
+    await tick();
   };
 
   it('is null while no block has the operation, and the chain is not asked', async () => {
@@ -125,31 +131,38 @@ describe('the receipt of an operation that was accepted', () => {
 
   it('is 404 at once where the operation is not known, also with wait', async () => {
     await happen('TxSubmitted', { userOpHash: `0x${'9'.repeat(64)}` });
-    const { ms, ...answer } = await timed('?wait=30');
-    expect(answer).toMatchObject({ status: 404, body: { code: 'user_op_not_found' } });
-    expect(ms).toBeLessThan(1_000);
+    freezeTimers();
+    expect(await read('?wait=30')).toMatchObject({ status: 404, body: { code: 'user_op_not_found' } });
     const elsewhere = await account.ask(`/onchain/user-op-receipt/5/${userOpHash}`);
     expect(elsewhere.status).toBe(404);
   });
 
   it('is answered on the next change to who waits, however many do', async () => {
     await happen('TxSubmitted');
-    const waiting = Array.from({ length: 5 }, () => timed('?wait=20'));
-    await allRead(waiting.length);
+    freezeTimers();
+    const waiting = Array.from({ length: 5 }, () => read('?wait=20'));
+    await allWait(waiting.length);
     await happen('TxDelayed');
     await happen('TxIncluded');
-    for (const { body, ms } of await Promise.all(waiting)) {
+    jest.advanceTimersByTime(POLL_MS);
+    for (const { body } of await Promise.all(waiting)) {
       expect(body).toMatchObject({ status: 'included', receipt: { success: true } });
-      expect(ms).toBeLessThan(5_000);
     }
   });
 
   it('is answered after that time where nothing happens, also later than requests are answered else', async () => {
     await happen('TxSubmitted');
-    const { status, body, ms, waitedMs } = await timed('?wait=6');
-    expect({ status, body }).toMatchObject({ status: 200, body: { status: 'submitted' } });
-    expect(waitedMs).toBeGreaterThan(5_900);
-    expect(ms).toBeLessThan(8_000);
+    freezeTimers();
+    let isAnswered = false;
+    const answer = read('?wait=6').finally(() => (isAnswered = true));
+    await allWait(1);
+    for (let ms = POLL_MS; ms < 6_000; ms += POLL_MS) {
+      jest.advanceTimersByTime(POLL_MS);
+      await tick();
+    }
+    expect(isAnswered).toBe(false);
+    jest.advanceTimersByTime(POLL_MS);
+    expect(await answer).toMatchObject({ status: 200, body: { status: 'submitted' } });
   });
 
   it.each([
@@ -159,9 +172,8 @@ describe('the receipt of an operation that was accepted', () => {
     await happen('TxSubmitted');
     if (type === 'TxFinalized') await happen('TxIncluded');
     await happen(type);
-    const { body, ms } = await timed('?wait=30');
-    expect(body).toMatchObject({ status });
-    expect(ms).toBeLessThan(2_000);
+    freezeTimers();
+    expect((await read('?wait=30')).body).toMatchObject({ status });
   });
 
   it.each(['?wait=0', '?wait=31', '?wait=1.5', '?wait=-1', '?wait=x', '?wait='])('refuses %s', async (query) => {
@@ -170,11 +182,12 @@ describe('the receipt of an operation that was accepted', () => {
 
   it('does not keep a service from stopping that is waited for', async () => {
     await happen('TxSubmitted');
+    freezeTimers();
     const waiting = read('?wait=30').catch((error: unknown) => error);
-    await allRead(1);
-    const passedMs = startStopwatch();
-    await account.service.close();
-    await waiting;
-    expect(passedMs()).toBeLessThan(4_000);
+    await allWait(1);
+    const closed = account.service.close();
+    jest.advanceTimersByTime(DRAINED_AFTER_MS);
+    await closed;
+    expect(await waiting).toMatchObject({ message: 'fetch failed' });
   });
 });

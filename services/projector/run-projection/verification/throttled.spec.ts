@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { inSimulatedTime } from '../../../../shared/testing/simulation/simulated-globals.ts';
 import { throttled } from './throttled.ts';
 
 it('is at work for 4 % of the time, however long each step takes', async () => {
@@ -19,16 +20,15 @@ it('is at work for 4 % of the time, however long each step takes', async () => {
   }
 });
 
-it('ends at once when it is told to, in the middle of a step and of a rest', async () => {
-  const [ending, reason] = [new AbortController(), new Error('the projector stops')];
-  const throttle = throttled(ending.signal);
-  const never = new Promise<never>(() => undefined);
-  const resting = throttle(async () => {
-    const until = performance.now() + 50;
-    while (performance.now() < until) await Promise.resolve();
-  });
-  const waiting = throttle(() => never);
-  ending.abort(reason);
-  await expect(waiting).rejects.toBe(reason);
-  await expect(resting).rejects.toBe(reason);
-});
+it('ends at once when it is told to, in the middle of a step and of a rest', () =>
+  inSimulatedTime(async (time) => {
+    const [ending, reason] = [new AbortController(), new Error('the projector stops')];
+    const throttle = throttled(ending.signal);
+    const resting = throttle(() => time.pause(50));
+    const waiting = throttle(() => new Promise<never>(() => undefined));
+    const ended = [expect(waiting).rejects.toBe(reason), expect(resting).rejects.toBe(reason)];
+    await time.pause(100);
+    ending.abort(reason);
+    await Promise.all(ended);
+    expect(time.elapsed()).toBe(100);
+  }));

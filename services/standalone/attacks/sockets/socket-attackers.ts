@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../../../shared/testing/eventually.ts';
 import { attackerConnection, requestText } from '../attackers.ts';
 
 const upgrade = requestText('GET', '/socket.io/?EIO=4&transport=websocket', {
@@ -15,14 +15,23 @@ export interface AttackerSocket {
   /** Resolves with whether the server opened the socket. */
   opened: Promise<boolean>;
   closed: Promise<void>;
+  /** Returns the last bytes that the server has sent so far, at least those of a closing frame. */
+  lastBytes: () => Buffer;
 }
+
+/** The length of the longest closing frame of a server: RFC 6455, section 5.5. */
+const CLOSING_FRAME_BYTES_MAX = 127;
 
 export const openSocket = (url: string): AttackerSocket => {
   const socket = attackerConnection(url);
   const { promise: opened, resolve: setOpened } = Promise.withResolvers<boolean>();
   const { promise: closed, resolve: setClosed } = Promise.withResolvers<undefined>();
+  let last = Buffer.alloc(0);
   socket.once('data', (received) => {
     setOpened(received.toString('latin1').startsWith('HTTP/1.1 101'));
+  });
+  socket.on('data', (received: Buffer) => {
+    last = Buffer.concat([last, received.subarray(-CLOSING_FRAME_BYTES_MAX)]).subarray(-CLOSING_FRAME_BYTES_MAX);
   });
   socket.on('close', () => {
     setOpened(false);
@@ -30,7 +39,7 @@ export const openSocket = (url: string): AttackerSocket => {
   });
   socket.write(upgrade);
   socket.resume();
-  return { socket, opened, closed };
+  return { socket, opened, closed, lastBytes: () => last };
 };
 
 /** Opens a socket and connects with a token. @throws if that is refused */
@@ -80,11 +89,19 @@ export const sendOften = async ({ socket, closed }: AttackerSocket, frame: Buffe
   }
 };
 
-const CUT_WITHIN_MS = 5_000;
+const CUT_WITHIN_MS = 60_000;
 
-/** Whether the server closes the socket soon. Closes it in any case. */
-export const isCut = async ({ socket, closed }: AttackerSocket): Promise<boolean> => {
-  const cut = await Promise.race([closed.then(() => true), pause(CUT_WITHIN_MS, false)]);
-  socket.destroy();
-  return cut;
+const FINAL_CLOSE = 0x88;
+/** The opcode, the length and the code stand before the reason. */
+const REASON_AT = 4;
+
+/**
+ * Waits until the server closes the socket. Returns the reason in its closing frame; empty without a closing frame: the
+ * frame is lost if the attacker does not read it within the second after which the server resets the connection.
+ */
+export const untilCut = async ({ socket, lastBytes }: AttackerSocket): Promise<string> => {
+  await eventually(() => socket.closed, CUT_WITHIN_MS, 'the server must cut the socket');
+  // The reason is ASCII, so the last byte of this value begins the frame.
+  const from = lastBytes().lastIndexOf(FINAL_CLOSE);
+  return from < 0 ? '' : lastBytes().toString('utf8', from + REASON_AT);
 };

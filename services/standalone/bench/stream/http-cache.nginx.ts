@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { within } from '../../../../shared/testing/eventually.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
 import { freePort } from '../../../../shared/testing/processes/free-port.ts';
 
 const NGINX = process.env['NGINX'] ?? '/usr/sbin/nginx';
@@ -26,7 +26,7 @@ export class HttpCache {
     const process = spawn(NGINX, ['-e', 'stderr', '-p', folder, '-c', file], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    await within(() => answers(port), STARTS_WITHIN_MS, 'nginx must start');
+    await eventually(() => answers(port), STARTS_WITHIN_MS, 'nginx must start');
     return new HttpCache(`http://127.0.0.1:${String(port)}`, process);
   }
 

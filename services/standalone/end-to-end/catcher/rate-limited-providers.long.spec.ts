@@ -63,7 +63,9 @@ describe('a provider that answers so many requests for logs a second', () => {
       if (now !== second) [second, taken] = [now, 0];
       const ranges = rangesIn(body);
       taken += ranges.length;
-      const isAnswered = ranges.length === 0 || taken <= RANGES_A_SECOND;
+      // The first one is refused in any case: a slow machine may never ask for so many.
+      const isWithin = taken <= RANGES_A_SECOND && refused.length > 0;
+      const isAnswered = ranges.length === 0 || isWithin;
       (isAnswered ? answered : refused).push(...ranges);
       return isAnswered ? honest() : Promise.resolve(refuse(body));
     };

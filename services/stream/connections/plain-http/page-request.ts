@@ -9,8 +9,13 @@ import type { Subscriber } from '../../domain/subscriber.ts';
 import type { SendBuffer } from '../../domain/subscription.ts';
 import { HttpSubscriber, type Requester } from './http-subscriber.ts';
 
-/** A page that is not full by then is answered with what it has: an answer must start within 4.5 s. */
-const COLLECTING_MS = 3_000;
+interface PageOptions {
+  take: number;
+  /** How long an empty page waits for the next event. */
+  waitMs: number;
+  /** A page that is not full after this time is answered with what it has. */
+  collectingMs: number;
+}
 
 /** A subscription that ends as soon as its page is full, or there is nothing more. */
 export class PageRequest extends HttpSubscriber implements Subscriber, Connection, SendBuffer {
@@ -24,20 +29,20 @@ export class PageRequest extends HttpSubscriber implements Subscriber, Connectio
   private readonly finished = Promise.withResolvers<undefined>();
   private isFinished = false;
   private refusal: Refusal | undefined;
-  private timer = this.finishIn(COLLECTING_MS);
+  private timer: NodeJS.Timeout;
 
   constructor(
     requester: Requester,
-    private readonly take: number,
-    private readonly waitMs: number,
+    private readonly options: PageOptions,
   ) {
     super(requester);
+    this.timer = this.finishIn(options.collectingMs);
     this.signal = requester.signal;
   }
 
   /** How many more deliveries the page has room for. */
   get room(): number {
-    return this.isFinished ? 0 : this.take - this.deliveries.length;
+    return this.isFinished ? 0 : this.options.take - this.deliveries.length;
   }
 
   get hasRoom(): boolean {
@@ -45,7 +50,7 @@ export class PageRequest extends HttpSubscriber implements Subscriber, Connectio
   }
 
   get isFull(): boolean {
-    return this.deliveries.length === this.take;
+    return this.deliveries.length === this.options.take;
   }
 
   /** Returns when the page is complete. @throws Refusal when the subscription was stopped */
@@ -91,8 +96,9 @@ export class PageRequest extends HttpSubscriber implements Subscriber, Connectio
     if (this.isFinished) return;
     this.liveAt = cursor;
     clearTimeout(this.timer);
-    if (this.deliveries.length > 0 || this.waitMs === 0) this.finish();
-    else this.timer = this.finishIn(this.waitMs);
+    const { waitMs } = this.options;
+    if (this.deliveries.length > 0 || waitMs === 0) this.finish();
+    else this.timer = this.finishIn(waitMs);
   }
 
   stop(code: ProblemCode): void {

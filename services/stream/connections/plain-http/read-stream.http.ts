@@ -13,8 +13,9 @@ import type { Ids } from '../../../../shared/primitives/ids.ts';
 import { watchesModel } from '../../../../shared/read-models/event-catcher/watches.ts';
 import { Connections, type Connection } from '../connections.ts';
 import type { SubscriptionCommands } from '../../domain/subscriber.ts';
+import type { StreamLimits } from '../../edge/stream-limits.ts';
 import type { StreamMetrics } from '../../edge/stream-metrics.ts';
-import { STREAM_METRICS, STREAM_PAGES, SUBSCRIPTIONS } from '../../edge/tokens.ts';
+import { STREAM_LIMITS, STREAM_METRICS, STREAM_PAGES, SUBSCRIPTIONS } from '../../edge/tokens.ts';
 import { EventStream } from './event-stream.ts';
 import type { Requester } from './http-subscriber.ts';
 import { PageRequest } from './page-request.ts';
@@ -45,6 +46,7 @@ export class ReadStreamHttp {
     @Inject(STREAM_PAGES) private readonly pages: StreamPages,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'CHAINS'>,
     @Inject(STREAM_METRICS) private readonly metrics: StreamMetrics,
+    @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
     @Inject(IDS) private readonly ids: Ids,
   ) {}
 
@@ -56,7 +58,7 @@ export class ReadStreamHttp {
 
   private async eventStream({ query, caller, context }: Asked): Promise<StreamableFile> {
     const requester = this.requesterOf(query, caller, context);
-    const stream = new EventStream(requester, this.metrics);
+    const stream = new EventStream(requester, this.metrics, this.limits);
     stream.signal.addEventListener('abort', () => {
       this.subscriptions.closeAll(stream);
     });
@@ -78,7 +80,9 @@ export class ReadStreamHttp {
 
   private async page({ query, caller, context }: Asked): Promise<StreamableFile> {
     const requester = this.requesterOf(query, caller, context);
-    const request = new PageRequest(requester, query.take, (query.wait ?? 0) * 1_000);
+    const { collectingMs } = this.limits;
+    const waitMs = (query.wait ?? 0) * 1_000;
+    const request = new PageRequest(requester, { take: query.take, waitMs, collectingMs });
     try {
       this.register(request, requester);
       return this.answer(await this.pages.read(request, commandOf(query)), query.chainId, context);

@@ -1,12 +1,17 @@
 import { request, type IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import { rateLimits } from '../../../../schemas/http/rate-limits.ts';
 import { problem } from '../../../../schemas/http/problem.ts';
+import { TestClock } from '../../../../shared/testing/test-foundation.ts';
 import { connectPacket, RawSocket } from '../../testing/raw-socket.ts';
 import { StreamClient } from '../../testing/stream-client.socketio.ts';
 import { streamUnderTest } from '../../testing/stream-under-test.module.ts';
 
-const limited = (limits: object) => streamUnderTest({ environment: { RATE_LIMITS: JSON.stringify(limits) } });
+const limited = (limits: object) =>
+  streamUnderTest({ environment: { RATE_LIMITS: JSON.stringify(limits) }, clock: new TestClock(Date.now()) });
 const DAY = 86_400;
+/** The default limits, but over a time in which the slowest client exceeds them. */
+const byTheDay = { address: { ...rateLimits.address, seconds: DAY } };
 
 /** Asks for a WebSocket, and must be refused. @returns status, headers and problem of the answer */
 const refusedUpgrade = async (url: string) => {
@@ -94,13 +99,14 @@ describe('the sockets of an address', () => {
   });
 
   it('are refused before they are opened when too many have not connected', async () => {
-    await using stream = await limited({ address: { points: 10_000, seconds: 1 } });
-    const sockets = await Promise.all(Array.from({ length: 256 }, () => RawSocket.open(stream.url())));
+    const requestsPerAddress = { points: 16, seconds: 1 };
+    await using stream = await limited({ address: { points: 10_000, seconds: 1 }, requestsPerAddress });
+    const sockets = await Promise.all(Array.from({ length: 16 }, () => RawSocket.open(stream.url())));
     expect(await refusedUpgrade(stream.url())).toMatchObject({
       status: 429,
       problem: {
         code: 'rate_limited',
-        detail: '256 sockets of an address that have not connected at a time are allowed',
+        detail: '16 sockets of an address that have not connected at a time are allowed',
       },
     });
     sockets[0]?.send(connectPacket(await stream.tokens.accessToken()));
@@ -117,18 +123,19 @@ describe('a client that floods', () => {
     ['acknowledgements that nobody asked for', '43/events,1[]'],
     ['answers to pings that nobody sent', '3'],
   ])('with %s is cut, and told why', async (_, packet) => {
-    await using stream = await limited({});
+    await using stream = await limited(byTheDay);
     const raw = await RawSocket.connected(stream.url(), await stream.tokens.accessToken());
     const other = await stream.connect({ sub: 'usr_2' });
     for (let sent = 0; sent < 20_000; sent += 1) raw.send(packet);
-    expect(await raw.waitForClose()).toEqual({ code: 1008, reason: 'rate_limited: 300 packets per 1 s are allowed' });
+    const reason = `rate_limited: 300 packets per ${String(DAY)} s are allowed`;
+    expect(await raw.waitForClose()).toEqual({ code: 1008, reason });
     expect(await other.refused('unsubscribe', { subscriptionId: 'x' })).toMatchObject({
       code: 'subscription_not_found',
     });
   });
 
   it('with binary packets is cut', async () => {
-    await using stream = await limited({});
+    await using stream = await limited(byTheDay);
     const raw = await RawSocket.connected(stream.url(), await stream.tokens.accessToken());
     for (let sent = 0; sent < 1_000; sent += 1) {
       raw.send('451-/events,["nothing",{"_placeholder":true,"num":0}]');
@@ -138,7 +145,7 @@ describe('a client that floods', () => {
   });
 
   it('with pings of the WebSocket protocol is cut', async () => {
-    await using stream = await limited({});
+    await using stream = await limited(byTheDay);
     const client = await stream.connect();
     for (let sent = 0; sent < 1_000; sent += 1) client.sendPing();
     await client.waitForDisconnect(5_000);

@@ -1,6 +1,7 @@
 import type { Socket } from 'socket.io';
 import { STREAM_NAMESPACE } from '../../../../schemas/socket/stream-messages.ts';
 import type { Delivery } from '../../domain/delivery.ts';
+import type { StreamLimits } from '../../edge/stream-limits.ts';
 import type { SlowReason, StreamMetrics } from '../../edge/stream-metrics.ts';
 import { BoundedBuffer } from '../bounded-buffer.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -9,6 +10,7 @@ import type { WriteQueue } from './write-queue.ts';
 export interface Writes {
   queue: WriteQueue;
   metrics: Pick<StreamMetrics, 'frames' | 'bytes' | 'slowDisconnects'>;
+  limits: Pick<StreamLimits, 'stallGraceMs'>;
 }
 
 /**
@@ -24,7 +26,7 @@ export class SocketBuffer extends BoundedBuffer {
     private readonly writes: Writes,
     onStalled: (reason: SlowReason) => void,
   ) {
-    super(onStalled);
+    super(onStalled, writes.limits.stallGraceMs);
   }
 
   send(delivery: Delivery): void {

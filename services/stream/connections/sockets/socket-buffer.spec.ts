@@ -5,18 +5,23 @@ import { changeAt } from '../../testing/some-subscription.ts';
 import { SocketBuffer } from './socket-buffer.socketio.ts';
 import { WriteQueue } from './write-queue.ts';
 
+const limits = { stallGraceMs: 3_000 };
+const someWrites = () => ({ queue: new WriteQueue(), metrics: new StreamMetrics(), limits });
+
 /** A connection whose client reads when the test says so. */
 const aBuffer = () => {
   const unread: (() => void)[] = [];
   const write = (_packet: string, _options: object, onRead: () => void) => unread.push(onRead);
   let stalled = 0;
-  const writes = { queue: new WriteQueue(), metrics: new StreamMetrics() };
-  const buffer = new SocketBuffer({ write } as unknown as Socket['conn'], writes, () => (stalled += 1));
+  const buffer = new SocketBuffer({ write } as unknown as Socket['conn'], someWrites(), () => (stalled += 1));
   const send = (position: number) => {
     buffer.send(changeAt(position));
     buffer.flush();
   };
-  return { send, readOne: () => unread.shift()?.(), stalled: () => stalled };
+  const misses = (count: number) => {
+    for (let position = 0; position < count; position += 1) buffer.countMissed(changeAt(position));
+  };
+  return { send, misses, readOne: () => unread.shift()?.(), stalled: () => stalled };
 };
 
 describe('a client that reads nothing of what waits for it', () => {
@@ -49,6 +54,24 @@ describe('a client that reads nothing of what waits for it', () => {
     jest.advanceTimersByTime(30_000);
     expect(stalled()).toBe(1);
   });
+
+  it('is given up sooner when it misses much meanwhile, unless it reads again within a grace period', () => {
+    const { send, misses, readOne, stalled } = aBuffer();
+    for (const position of [1, 2]) send(position);
+    misses(512);
+    jest.advanceTimersByTime(10_000);
+    expect(stalled()).toBe(0);
+    misses(1);
+    jest.advanceTimersByTime(2_999);
+    readOne();
+    jest.advanceTimersByTime(10_000);
+    expect(stalled()).toBe(0);
+    misses(513);
+    jest.advanceTimersByTime(2_999);
+    expect(stalled()).toBe(0);
+    jest.advanceTimersByTime(1);
+    expect(stalled()).toBe(1);
+  });
 });
 
 describe('what is sent to several clients in one tick', () => {
@@ -56,7 +79,7 @@ describe('what is sent to several clients in one tick', () => {
     const written: Buffer[] = [];
     const write = (_packet: string, { wsPreEncodedFrame }: { wsPreEncodedFrame: Buffer[] }) =>
       written.push(...wsPreEncodedFrame);
-    const writes = { queue: new WriteQueue(), metrics: new StreamMetrics() };
+    const writes = someWrites();
     const buffers = Array.from(
       { length: 2 },
       () => new SocketBuffer({ write } as unknown as Socket['conn'], writes, () => undefined),

@@ -4,6 +4,7 @@ import { inPieces } from '../../../../shared/primitives/in-pieces.ts';
 import { pollLoop } from '../../../../shared/loops/poll-loop.ts';
 import type { SupervisedLoop } from '../../../../shared/loops/supervised-loop.ts';
 import type { Logger } from 'pino';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../../domain/channel.ts';
 import { resumePointAfter, type Cursors } from '../../../../shared/keys/stream-cursors.ts';
@@ -32,6 +33,7 @@ interface FinalizedFeedOptions {
   readStore: ReadStore;
   cursors: Cursors;
   pieces: OnePerTick;
+  clock: Pick<Clock, 'elapsed'>;
   logger: Logger;
 }
 
@@ -56,11 +58,12 @@ interface FollowedChannel {
 export class FinalizedFeed implements Feed {
   readonly loop: SupervisedLoop;
   private readonly subscriptions = new ChannelSubscriptions();
-  private readonly ranges = new SharedRanges();
+  private readonly ranges: SharedRanges;
   /** The channels that have subscriptions, by name. */
   private readonly followed = new Map<string, FollowedChannel>();
 
   constructor(private readonly options: FinalizedFeedOptions) {
+    this.ranges = new SharedRanges(options.clock);
     this.loop = pollLoop('finalized feed', options.logger, POLL_INTERVAL_MS, () => this.offerNewlyFinalized());
   }
 

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { topics } from '../../../../schemas/topics.ts';
 import { MemoryMessageBus } from '../../../../shared/testing/engines/message-bus.memory.ts';
 import type { FollowedPartitions } from '../../../../shared/message-bus/followed-partitions.ts';
-import type { MessageToPublish } from '../../../../shared/message-bus/message-bus.ts';
+import type { BusBatch, MessageToPublish } from '../../../../shared/message-bus/message-bus.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { Cursors } from '../../../../shared/keys/stream-cursors.ts';
 import { MessageReader } from '../../domain/chain-message.ts';
@@ -13,6 +13,7 @@ import { LiveTail } from './live-tail.ts';
 const topic = topics.chainEvents;
 const reader = new MessageReader(new Cursors(new Uint8Array(32)), () => undefined);
 const MINUTES_MS = 5 * 60_000;
+const HOUR_MS = 3_600_000;
 const message = (position: number): MessageToPublish => ({
   key: 'k',
   headers: {
@@ -42,6 +43,7 @@ describe('the live tail of the topic', () => {
       onMessage: ({ position }) => offered.push(position),
       logger: pino({ level: 'silent' }),
       now: () => nowMs,
+      beginWithinMs: HOUR_MS,
     };
     tail = new LiveTail(options);
     await options.messageBus.createTopics([topic]);
@@ -66,10 +68,13 @@ describe('the live tail of the topic', () => {
   /** Gives the tail messages of the only partition that has some. */
   const handle = async (from: number, until: number) => {
     const offsets = new Map([[partition(), String(from)]]);
-    for await (const { messages } of options.messageBus.consume(topic, offsets, AbortSignal.timeout(5_000))) {
-      await tail.handleBatch({ partition: partition(), messages: messages.slice(0, until - from) });
-      return;
-    }
+    const ending = new AbortController();
+    const batches = options.messageBus.consume(topic, offsets, ending.signal)[Symbol.asyncIterator]();
+    let received: BusBatch | undefined;
+    void batches.next().then(({ value }) => (received = value as BusBatch));
+    await withinTicks(() => received !== undefined, 'the bus must have the messages');
+    ending.abort();
+    await tail.handleBatch({ partition: partition(), messages: received?.messages.slice(0, until - from) ?? [] });
   };
   /** Positions in memory. */
   const inMemory = () => Array.from(tail.recentMessages(partition())?.after(0) ?? [], ({ position }) => position);

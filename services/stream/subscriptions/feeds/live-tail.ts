@@ -20,7 +20,6 @@ const OFFERS_PER_TICK = 10_000;
 const POLL_INTERVAL_MS = 1_000;
 /** A partition is let go when nobody has asked for it for so long: clients that lost their connection come back. */
 const LET_GO_AFTER_MS = 5 * 60_000;
-/** How long a subscriber waits for the newest messages of its partition, before it is refused. */
 const BEGIN_WITHIN_MS = 5_000;
 
 interface LiveTailOptions extends WarmStartOptions {
@@ -32,6 +31,8 @@ interface LiveTailOptions extends WarmStartOptions {
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
+  /** How long a subscriber waits for the newest messages of its partition, before it is refused; default 5 s. */
+  beginWithinMs?: number;
 }
 
 /** A partition from the moment in which somebody asked for it, until it is let go. */
@@ -103,7 +104,7 @@ export class LiveTail {
     const following = this.following.get(partition) ?? this.begin(partition);
     following.usedAtMs = this.now();
     if (this.recentMessages(partition)) return;
-    const late = AbortSignal.timeout(BEGIN_WITHIN_MS);
+    const late = AbortSignal.timeout(this.options.beginWithinMs ?? BEGIN_WITHIN_MS);
     await untilAborted(following.begun.promise, late).catch((error: unknown) => {
       if (!late.aborted) throw error;
     });

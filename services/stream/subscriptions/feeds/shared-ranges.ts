@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
 import { firstIndex } from '../../../../shared/primitives/first-index.ts';
 import { channelName, type Channel } from '../../domain/channel.ts';
 import type { Delivery } from '../../domain/delivery.ts';
+import { expiryAfter } from '../../edge/expiry.ts';
 import { LimitedByKey } from '../limited-by-key.ts';
 
 /** For so long, clients that return share what was read for others. */
@@ -27,12 +29,15 @@ interface KeptRange extends ReadRange {
  */
 export class SharedRanges {
   private readonly permits = new LimitedByKey(1);
-  private readonly kept = new LRUCache<string, KeptRange>({
-    maxSize: CHARACTERS_MAX,
-    sizeCalculation: ({ deliveries }) => deliveries.reduce((sum, { json }) => sum + json.length, 1),
-    ttl: TTL_MS,
-    ttlAutopurge: true,
-  });
+  private readonly kept: LRUCache<string, KeptRange>;
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.kept = new LRUCache({
+      maxSize: CHARACTERS_MAX,
+      sizeCalculation: ({ deliveries }) => deliveries.reduce((sum, { json }) => sum + json.length, 1),
+      ...expiryAfter(TTL_MS, clock),
+    });
+  }
 
   /**
    * Returns what follows a position in a range that has it.

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../../../testing/chain/anvil.ts';
 import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { silence, withProviders } from '../../../testing/chain/simulated-providers.ts';
 import { RpcError } from '../../../testing/chain/wire-forms.ts';
 import { temporaryFolder } from '../../../testing/temporary-folder.ts';
 import { BLOOM_OF_NOTHING } from '../../bloom.ts';
@@ -16,7 +17,6 @@ const TOPIC = `0x${'01'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
 const ANY = { addresses: [], topics: [] };
 const LIMITS = { withinMs: 30_000, quarantineMs: 1_000 };
-const SLOW_AFTER_MS = 5_000;
 const aLog = (data: number, address = ADDRESS) => ({
   address,
   topics: [TOPIC],
@@ -77,15 +77,14 @@ describe('a block whose logs are too much for the provider', () => {
     expect(reader.usesBlooms).toBe(false);
   });
 
-  it('is read from its receipts where the provider is too slow for its logs', async () => {
-    node.lie = (_, truth) => truth;
-    node.respond = (response, honest) => {
-      if (!honest.includes('"result":[{"address"')) response.end(honest);
-    };
-    const hasty = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], { ...LIMITS, withinMs: SLOW_AFTER_MS }));
-    expect(await hasty.logsOfBlock(header, FILTER)).toEqual(passing);
-    hasty.close();
-  });
+  it('is read from its receipts where the provider is too slow for its logs', () =>
+    withProviders(chain, async ({ first }) => {
+      first.respond = (honest) => (honest.includes('"result":[{"address"') ? silence() : new Response(honest));
+      const waiting = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url], LIMITS));
+      expect(await waiting.logsOfBlock(header, FILTER)).toEqual(passing);
+      expect(first.asked).toContain('eth_getBlockReceipts');
+      waiting.close();
+    }));
 
   const lies: Record<string, Parameters<typeof lie>[0]> = {
     'a receipt is missing': { eth_getBlockReceipts: (receipts: Json[]) => receipts.slice(1) },

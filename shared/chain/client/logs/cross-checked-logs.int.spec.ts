@@ -4,6 +4,7 @@ import { RpcError } from '../../../testing/chain/wire-forms.ts';
 import { ChainClient } from '../chain-client.ts';
 import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
 import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { PATIENT_LIMITS } from '../../../testing/chain/patient-limits.ts';
 import { RangeTooLarge } from '../../chain-reader.ts';
 
 const ADDRESS = `0x${'a1'.repeat(20)}`;
@@ -21,6 +22,7 @@ describe('logs that are asked for again', () => {
       new ChainClient(
         2484,
         nodes.map(({ url }) => url),
+        PATIENT_LIMITS,
       ),
     );
   });

@@ -4,11 +4,11 @@ import { RpcError } from '../../../testing/chain/wire-forms.ts';
 import { ChainClient } from '../chain-client.ts';
 import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
 import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { PATIENT_LIMITS } from '../../../testing/chain/patient-limits.ts';
 import { RangeTooLarge } from '../../chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const ANY = { addresses: [], topics: [] };
-const LIMITS = { withinMs: 30_000, quarantineMs: 1_000 };
 
 describe('how many blocks a provider takes', () => {
   const chain = new MemoryChain(CHAIN_ID);
@@ -19,7 +19,7 @@ describe('how many blocks a provider takes', () => {
   beforeEach(async () => {
     small = await JsonRpcNode.start(chain);
     large = await JsonRpcNode.start(chain);
-    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [small.url, large.url], LIMITS));
+    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [small.url, large.url], PATIENT_LIMITS));
   });
   afterEach(async () => {
     reader.close();

@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
+import { withProviders } from '../../../testing/chain/simulated-providers.ts';
 import { RpcError } from '../../../testing/chain/wire-forms.ts';
 import { ChainClient } from '../chain-client.ts';
 import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
@@ -12,36 +13,30 @@ import { namedRanges, type KnownRefusal } from '../../../testing/chain/known-ref
 const CHAIN_ID = 2484;
 const ANY = { addresses: [], topics: [] };
 const ASKED = { from: 1_000_000, to: 1_999_999 };
-/** Long timeouts, because after a timeout the reader would request a smaller range. */
-const LIMITS = { withinMs: 60_000, quarantineMs: 1_000 };
+/** Longer than jest waits, because after a timeout the reader would request a smaller range. */
+const LIMITS = { withinMs: 3_600_000 };
 
 const titled = (refusals: readonly KnownRefusal[]) =>
   refusals.map((refusal) => [`${refusal.by}: ${refusal.message}`, refusal] as const);
 
 describe('a range that a provider refuses', () => {
   const chain = new MemoryChain(CHAIN_ID);
-  let node: JsonRpcNode;
-  let reader: JsonRpcChainReader;
-  beforeAll(async () => {
-    node = await JsonRpcNode.start(chain);
-  });
-  beforeEach(() => {
-    reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [node.url], LIMITS));
-  });
-  afterEach(() => {
-    reader.close();
-  });
-  afterAll(() => node.stop());
 
-  const askedFor = async ({ httpStatus = 200, code, message, data, asked = ASKED }: KnownRefusal): Promise<unknown> => {
-    node.lie = (method, truth) => {
-      if (/eth_getLogs|Receipt/.test(method)) throw new RpcError(message, { code, data });
-      return truth;
-    };
-    node.respond = (response, honest) => {
-      response.writeHead(honest.includes('"error"') ? httpStatus : 200).end(honest);
-    };
-    return reader.logsOfRange(asked.from, asked.to, ANY).catch((error: unknown) => error);
+  /** Returns the error of the reader when the provider gives this refusal. */
+  const askedFor = async (refusal: KnownRefusal): Promise<unknown> => {
+    const { httpStatus = 200, code, message, data, asked = ASKED } = refusal;
+    let thrown: unknown;
+    await withProviders(chain, async ({ first }) => {
+      first.lie = (method, truth) => {
+        if (/eth_getLogs|Receipt/.test(method)) throw new RpcError(message, { code, data });
+        return truth;
+      };
+      first.respond = (honest) => new Response(honest, { status: honest.includes('"error"') ? httpStatus : 200 });
+      const reader = new JsonRpcChainReader(new ChainClient(CHAIN_ID, [first.url], LIMITS));
+      thrown = await reader.logsOfRange(asked.from, asked.to, ANY).catch((error: unknown) => error);
+      reader.close();
+    });
+    return thrown;
   };
 
   it.each(titled([...namedRanges, ...unnamedRanges]))(

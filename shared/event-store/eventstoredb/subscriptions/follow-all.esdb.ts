@@ -1,4 +1,4 @@
-import { BACKWARDS, END, type EventStoreDBClient } from '@eventstore/db-client';
+import { BACKWARDS, END } from '@eventstore/db-client';
 import { AllSubscription } from './all-subscription.esdb.ts';
 import { readThrough } from '../bounded-read.esdb.ts';
 import type { EventBatch, EventFilter, EventPlace, EventStore, Position } from '../../event-store.ts';
@@ -92,7 +92,7 @@ async function* readFiltered({ subscribing, after, filter, signal }: Following):
     for await (const batch of pacedBatches(source, after, signal)) {
       if (!batch.caughtUp) yield batch;
       else {
-        yield { ...batch, ...(await atHead(client, batch, subscription.searchedUpTo)) };
+        yield { ...batch, ...(await atHead(subscribing, batch, subscription.searchedUpTo)) };
         return;
       }
     }
@@ -105,7 +105,7 @@ async function* readFiltered({ subscribing, after, filter, signal }: Following):
  * Returns the position of a reader that has searched everything. It is never beyond the newest event, so that a
  * checkpoint beyond the newest event is a sign of missing events.
  */
-const atHead = async (client: EventStoreDBClient, given: Reached, searchedUpTo: Position): Promise<Reached> => {
+const atHead = async ({ client, answerMs }: Subscribing, given: Reached, searchedUpTo: Position): Promise<Reached> => {
   let newestPosition: Position = 0;
   const permanent: EventPlace[] = [];
   const newest = client.readAll({
@@ -114,7 +114,7 @@ const atHead = async (client: EventStoreDBClient, given: Reached, searchedUpTo: 
     maxCount: NEWEST_LOOKED_AT,
     requiresLeader: true,
   });
-  await readThrough(newest, ({ event }) => {
+  await readThrough(newest, answerMs, ({ event }) => {
     if (!event) return true;
     newestPosition ||= toPosition(event.position);
     const stored = toStored(event);

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import { anEvent } from '../../../testing/event-builder.ts';
 import { EventStoreServer } from '../../../testing/event-store-server/event-store-server.esdb.ts';
+import { connectForTests } from '../../../testing/event-store-server/test-store.esdb.ts';
 import { eventually } from '../../../testing/eventually.ts';
-import { EsdbEventStore } from '../event-store.esdb.ts';
+import type { EsdbEventStore } from '../event-store.esdb.ts';
 import type { EventBatch, EventFilter, Position } from '../../event-store.ts';
 import { appendConfirmed } from '../../transactions/transact.ts';
 
 const WITHIN_MS = 60_000;
 const LOOPS = 9;
-const logger = pino({ level: 'silent' });
 const types = ['Even', 'Odd'];
 const typeAt = (at: number) => types[at % 2] ?? '';
 
@@ -20,7 +19,7 @@ let stop: AbortController;
 let ended: Promise<void>[];
 beforeEach(async () => {
   server = await EventStoreServer.start();
-  store = await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: server.url }, logger });
+  store = await connectForTests(server.url);
   stop = new AbortController();
   ended = [];
 });

@@ -4,6 +4,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
 import '../../typescript/compile-on-import.mjs';
 import { restoreGlobals, setGlobals } from './spec-globals.mjs';
 
@@ -25,6 +26,8 @@ registerHooks({
     specifier === '@jest/globals' ? { url: globals, shortCircuit: true } : next(specifier, context),
 });
 process.setSourceMapsEnabled(true);
+// Each run draws the same cases, so that a red run is the fault of a change. `npm run test:all` draws others.
+fc.configureGlobal({ seed: Number(process.env['CASES_SEED'] ?? 1) });
 
 /** What jest-circus asks of jest's runtime, with Node's own modules instead of those of a new context. */
 const runtime = {

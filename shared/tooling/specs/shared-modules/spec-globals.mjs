@@ -27,10 +27,12 @@ const current = (name) => {
     return ofFile[name];
   };
   return /** @type {Globals[Name]} */ (
-    new Proxy(/** @type {object} */ (() => undefined), {
-      apply: (_, self, args) => Reflect.apply(/** @type {(...args: unknown[]) => unknown} */ (target()), self, args),
-      get: (_, member) => Reflect.get(target(), member),
-    })
+    /** @type {unknown} */ (
+      new Proxy(() => undefined, {
+        apply: (_, self, args) => Reflect.apply(/** @type {(...args: unknown[]) => unknown} */ (target()), self, args),
+        get: (_, member) => Reflect.get(target(), member),
+      })
+    )
   );
 };
 

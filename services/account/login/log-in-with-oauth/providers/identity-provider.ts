@@ -35,6 +35,16 @@ export interface IdToken {
   nonce: string | undefined;
 }
 
+/** How long a provider may take. */
+export interface ProviderLimits {
+  /** For one request. */
+  requestMs: number;
+  /** For all that one answer of ours needs. */
+  answerMs: number;
+  /** For what only fills the profile and labels the identity. */
+  userInfoMs: number;
+}
+
 /** Another site, at which people are known. It reports its failures itself. */
 export interface IdentityProvider {
   /** Returns where a browser goes to log in. @throws Refusal dependency_unavailable */

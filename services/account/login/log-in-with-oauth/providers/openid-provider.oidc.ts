@@ -17,14 +17,10 @@ import {
   exchangeCode,
   failureOf,
   fetchFor,
-  ANSWER_WITHIN_MS,
-  REQUEST_SECONDS,
   userInfoRefused,
   type ProviderOptions,
 } from './provider-requests.oidc.ts';
 
-/** What only fills the profile and labels the identity is not waited for any longer. */
-const USER_INFO_WITHIN_MS = 1_500;
 /** A provider that moved an endpoint is asked anew after so long. */
 const DISCOVERED_MS = 3_600_000;
 const DEFAULT_SCOPES = 'openid email profile';
@@ -60,8 +56,8 @@ export class OpenIdProvider implements IdentityProvider {
   }
 
   identify(login: ReturnedLogin): Promise<ProviderIdentity> {
-    const { clock } = this.options;
-    const endMs = clock.elapsed() + ANSWER_WITHIN_MS;
+    const { clock, limits } = this.options;
+    const endMs = clock.elapsed() + limits.answerMs;
     const identify = async () => {
       const { claims, token, configuration } = await this.within(this.prove(login));
       const asked = { configuration, token, subject: claims.sub, leftMs: endMs - clock.elapsed() };
@@ -113,7 +109,7 @@ export class OpenIdProvider implements IdentityProvider {
     try {
       if (leftMs <= 0) throw new DeadlineExceeded('there was no time left for its user-info');
       const asked = askUserInfo(configuration, token, address);
-      const said = await withinDeadline('its user-info', Math.min(leftMs, USER_INFO_WITHIN_MS), asked);
+      const said = await withinDeadline('its user-info', Math.min(leftMs, this.options.limits.userInfoMs), asked);
       if (said['sub'] !== subject) throw userInfoRefused('is of somebody else');
       return said;
     } catch (error) {
@@ -131,7 +127,7 @@ export class OpenIdProvider implements IdentityProvider {
   }
 
   private within<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    return withinDeadline('the login provider', ANSWER_WITHIN_MS, answer);
+    return withinDeadline('the login provider', this.options.limits.answerMs, answer);
   }
 
   private discover(): Promise<Discovered> {
@@ -148,13 +144,14 @@ export class OpenIdProvider implements IdentityProvider {
 
   private async askForItself(): Promise<Discovered> {
     const { clientId, idTokenAlg } = this.settings;
+    const { requestMs } = this.options.limits;
     const issuer = new URL(this.settings.issuer);
     const isAllowed = (url: URL) => isOwnAddress(url, issuer);
     const ask = fetchFor(isAllowed, ['access_token', 'id_token']);
     const metadata = idTokenAlg === undefined ? undefined : { id_token_signed_response_alg: idTokenAlg };
     const configuration = await discovery(issuer, clientId, metadata, this.authentication(), {
       [customFetch]: ask,
-      timeout: REQUEST_SECONDS,
+      timeout: requestMs / 1_000,
       execute: isInsecure(this.settings) ? [allowHttp] : [],
     });
     const server = configuration.serverMetadata();
@@ -171,7 +168,7 @@ export class OpenIdProvider implements IdentityProvider {
       secret,
       fetch: (url, { headers, signal }) =>
         ask(url, { headers: Object.fromEntries(headers), method: 'GET', signal, body: null, redirect: 'manual' }),
-      timeoutMs: REQUEST_SECONDS * 1_000,
+      timeoutMs: requestMs,
     });
     return { configuration, idTokens };
   }

@@ -12,8 +12,6 @@ import {
   clientAuthentication,
   exchangeCode,
   fetchFor,
-  ANSWER_WITHIN_MS,
-  REQUEST_SECONDS,
   type ProviderOptions,
 } from './provider-requests.oidc.ts';
 
@@ -37,7 +35,7 @@ export class PlainProvider implements IdentityProvider {
       clientAuthentication(settings.authentication ?? 'basic', () => clientSecret),
     );
     this.configuration[customFetch] = fetchFor(({ origin }) => origins.has(origin), ['access_token']);
-    this.configuration.timeout = REQUEST_SECONDS;
+    this.configuration.timeout = options.limits.requestMs / 1_000;
     if (isInsecure(settings)) allowHttp(this.configuration);
   }
 
@@ -48,7 +46,8 @@ export class PlainProvider implements IdentityProvider {
   }
 
   identify(login: ReturnedLogin): Promise<ProviderIdentity> {
-    return answered(this.options, withinDeadline('the login provider', ANSWER_WITHIN_MS, this.prove(login)));
+    const { answerMs } = this.options.limits;
+    return answered(this.options, withinDeadline('the login provider', answerMs, this.prove(login)));
   }
 
   private async prove(login: ReturnedLogin): Promise<ProviderIdentity> {

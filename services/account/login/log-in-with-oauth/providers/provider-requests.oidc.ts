@@ -15,21 +15,17 @@ import type { OAuthProviderSettings } from '../../../../../shared/config/oauth-s
 import { Refusal, unavailable } from '../../../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../../../shared/primitives/clock.ts';
 import { DeadlineExceeded } from '../../../../../shared/primitives/waiting/within-deadline.ts';
-import type { LoginSecrets, ReturnedLogin } from './identity-provider.ts';
+import type { LoginSecrets, ProviderLimits, ReturnedLogin } from './identity-provider.ts';
 import type { LoginFailures } from './login-failures.ts';
 import { failureByCode, ProviderFault, type ProviderFailure } from './provider-fault.ts';
 import { ProviderAway, providerFetch } from './provider-fetch.ts';
 import { conformAnswer, parseObject } from './token-answers.ts';
 
-/** Of one request to a provider. */
-export const REQUEST_SECONDS = 3;
-/** Of all that one answer of ours needs. */
-export const ANSWER_WITHIN_MS = 4_000;
-
 export interface ProviderOptions {
   name: OAuthProvider;
   clock: Clock;
   failures: LoginFailures;
+  limits: ProviderLimits;
   /** Of URLs that a profile may have. */
   allowLocalHttp: boolean;
 }

@@ -24,6 +24,7 @@ const entries = (size: number, changed?: number): string[] =>
 
 describe('annals audit witness --port', () => {
   let log: ServedLog;
+  let started = 0;
   let file: string;
   let url: string;
   let printed: { outcome: string; text: string }[];
@@ -31,7 +32,7 @@ describe('annals audit witness --port', () => {
   let ended: Promise<unknown>;
   beforeEach(async () => {
     log = await ServedLog.start();
-    file = join(folder, `${String(Math.random())}.state`);
+    file = join(folder, `${String((started += 1))}.state`);
     await start();
   });
   afterEach(async () => {

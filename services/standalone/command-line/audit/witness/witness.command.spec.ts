@@ -24,10 +24,11 @@ interface Line {
 
 describe('annals audit witness --once', () => {
   let log: ServedLog;
+  let started = 0;
   let state: string;
   beforeEach(async () => {
     log = await ServedLog.start();
-    state = join(folder, `${String(Math.random())}.state`);
+    state = join(folder, `${String((started += 1))}.state`);
   });
   afterEach(() => {
     log[Symbol.dispose]();

@@ -1,5 +1,5 @@
 import { setImmediate as afterImmediates } from 'node:timers/promises';
-import type { Clock } from '../../../../shared/primitives/clock.ts';
+import type { Clock } from '../../primitives/clock.ts';
 
 interface Timer {
   atMs: number;

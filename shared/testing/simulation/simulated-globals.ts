@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { SimulatedTime } from './simulated-time.ts';
+import { SimulatedTime } from './simulated-time.ts';
 
 interface Simulated {
   time: SimulatedTime;
@@ -48,12 +48,31 @@ const timeoutSignal = ({ time }: Simulated, ms: number): AbortSignal => {
   return late.signal;
 };
 
+/** The part of Node's timers that our code uses. */
+interface SimulatedTimer {
+  cancel: () => void;
+  unref: () => SimulatedTimer;
+}
+
+const setSimulatedTimeout = (
+  { time }: Simulated,
+  act: (...args: unknown[]) => void,
+  ms = 0,
+  ...args: unknown[]
+): SimulatedTimer => {
+  const cancel = time.after(ms, () => {
+    act(...args);
+  });
+  const timer = { cancel, unref: () => timer };
+  return timer;
+};
+
 const replaceAll = (): (() => void)[] => {
   const globals = globalThis as unknown as Replaced;
   return [
     replace(globals, 'fetch', ({ fetch }, ...request: Parameters<typeof globalThis.fetch>) => fetch(...request)),
-    replace(globals, 'setTimeout', ({ time }, act: () => void, ms = 0) => time.after(ms, act)),
-    replace(globals, 'clearTimeout', (_, cancel?: () => void) => cancel?.()),
+    replace(globals, 'setTimeout', setSimulatedTimeout),
+    replace(globals, 'clearTimeout', (_, timer?: SimulatedTimer) => timer?.cancel()),
     replace(globals.performance, 'now', ({ time }) => time.elapsed()),
     replace(globals.Date, 'now', ({ time }) => time.now()),
     replace(globals.Math, 'random', ({ random }) => random()),
@@ -69,4 +88,11 @@ export const inSimulation = async <Result>(simulated: Simulated, run: () => Prom
   } finally {
     for (const restore of restored.toReversed()) restore();
   }
+};
+
+/** Runs a function in simulated time, which passes only when nothing is left to do. There is no network, and nothing is random. */
+export const inSimulatedTime = <Result>(run: (time: SimulatedTime) => Promise<Result>): Promise<Result> => {
+  const time = new SimulatedTime(0);
+  const fetch = () => Promise.reject(new Error('there is no network'));
+  return inSimulation({ time, random: () => 0.5, fetch }, () => run(time));
 };

@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+
+/**
+ * Stops `setTimeout` and `performance.now` until the spec moves them with `jest.advanceTimersByTime`, or ends them with
+ * `jest.useRealTimers`. Sockets and the clock go on.
+ */
+export const freezeTimers = (): void => {
+  jest.useFakeTimers({
+    doNotFake: [
+      'Date',
+      'hrtime',
+      'nextTick',
+      'queueMicrotask',
+      'setImmediate',
+      'clearImmediate',
+      'setInterval',
+      'clearInterval',
+    ],
+  });
+};
+
+/** In the time of `process.hrtime`, which is not frozen. */
+const PATIENCE_NS = 60_000_000_000n;
+
+/** Like `eventually`, whose timer would be frozen. @throws if the condition does not hold within a minute */
+export const untilTrue = async (holds: () => boolean): Promise<void> => {
+  const giveUpAt = process.hrtime.bigint() + PATIENCE_NS;
+  while (!holds()) {
+    if (process.hrtime.bigint() > giveUpAt) throw new Error(`this must become true: ${holds.toString()}`);
+    await pause(1);
+  }
+};
