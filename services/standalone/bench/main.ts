@@ -14,6 +14,7 @@ import { benchOperations } from './operations/operations.bench.ts';
 import { benchQueries } from './engines/queries.bench.ts';
 import { benchTiming } from './logins/timing.bench.ts';
 import { benchStream } from './stream/stream.bench.ts';
+import { benchPromisedTimes } from './promised-times.bench.ts';
 import { benchTransact } from './engines/transact.bench.ts';
 import type { Figure, Report } from './measure.ts';
 
@@ -28,6 +29,7 @@ const benches: Record<string, (folder: string, report: Report) => Promise<void>>
   engines: benchEngines,
   queries: benchQueries,
   history: benchHistory,
+  'promised-times': benchPromisedTimes,
   stream: benchStream,
   timing: benchTiming,
 };
