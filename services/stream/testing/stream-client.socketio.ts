@@ -31,6 +31,8 @@ const ANSWER_WITHIN_MS = 120_000;
 export class StreamClient {
   readonly messages: Message[] = [];
   private disconnected: string | undefined;
+  /** Resolves with the reason when the connection has ended, also if that was while `connect` returned. */
+  readonly ended: Promise<string>;
 
   private constructor(readonly socket: Socket) {
     for (const name of Object.keys(streamMessages) as (keyof StreamMessages)[]) {
@@ -38,8 +40,11 @@ export class StreamClient {
         this.messages.push({ name, message: streamMessages[name].parse(message) } as Message);
       });
     }
-    socket.on('disconnect', (reason) => {
-      this.disconnected = reason;
+    this.ended = new Promise((resolve) => {
+      socket.on('disconnect', (reason) => {
+        this.disconnected = reason;
+        resolve(reason);
+      });
     });
   }
 

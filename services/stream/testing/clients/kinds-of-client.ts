@@ -109,7 +109,7 @@ export const socket: KindOfClient = async (followed) => {
       ({ cursor } = event);
     });
     client.socket.on('gap', followed.hasGap);
-    const ended = new Promise((resolve) => client.socket.once('disconnect', resolve));
+    const { ended } = client;
     const endListening = whenLeaving(followed, () => {
       client.close();
     });

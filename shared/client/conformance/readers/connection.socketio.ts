@@ -51,6 +51,8 @@ export class Connection {
 
   /** Returns the acknowledgement; `{disconnected}` if the node ended the connection instead. */
   command(name: string, payload: Json): Promise<Json> {
+    // The library would keep the command for a connection that never comes.
+    if (this.ended !== undefined) return Promise.resolve({ disconnected: this.ended });
     const { promise, resolve } = Promise.withResolvers<Json>();
     const end = (reason: string): void => {
       resolve({ disconnected: reason });
