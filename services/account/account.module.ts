@@ -10,7 +10,12 @@ import { openErasure } from './erase-user/erase-user.module.ts';
 import { openHistory } from './history/history.module.ts';
 import { signingKeyStore } from './key-administration.ts';
 import { openLog } from './transparency-log/log.module.ts';
-import { openLogin, serveDevelopmentMessages, type PasswordCost, type ProviderLimits } from './login/login.module.ts';
+import {
+  openLogin,
+  serveDevelopmentMessages,
+  type PasswordOptions,
+  type ProviderLimits,
+} from './login/login.module.ts';
 import { openChannels } from './messages/channels.module.ts';
 import { openAccountChains } from './open-chains.ts';
 import { processManager } from './process-manager.ts';
@@ -30,8 +35,7 @@ export interface RunningAccount extends RunningService {
 }
 
 type AccountOptions = Pick<ServiceOptions, 'readiness' | 'configure'> & {
-  /** Lower than in production, for tests. */
-  passwordCost?: PasswordCost;
+  passwordOptions?: PasswordOptions;
   /** How long a mail server or a messenger may take for a message. Default: 3.5 s and 3 s. */
   messageWithinMs?: number;
   /** Default: 3 s for a request, 4 s for an answer, 1.5 s for the profile. */
@@ -42,7 +46,7 @@ type AccountOptions = Pick<ServiceOptions, 'readiness' | 'configure'> & {
 
 export const startAccount = async (
   foundation: Foundation & WithKeyVault,
-  { passwordCost, messageWithinMs, providerLimits, chainAnswersWithinMs, ...options }: AccountOptions = {},
+  { passwordOptions, messageWithinMs, providerLimits, chainAnswersWithinMs, ...options }: AccountOptions = {},
 ): Promise<RunningAccount> => {
   const { HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
   const personalData = personalDataOf(foundation);
@@ -66,7 +70,7 @@ export const startAccount = async (
   const sessions = await openSessions({ store: signingKeyStore(foundation), transactor, readStore, logger, ownUrl });
   const { tokens } = sessions;
   const needs = { foundation, transactor, keys, channels, latestStates, providerLimits };
-  const login = await openLogin({ ...needs, apps, accounts, tokens, passwordCost });
+  const login = await openLogin({ ...needs, apps, accounts, tokens, passwordOptions });
   const log = await openLog({ ...foundation, transactor, keys, ownUrl });
   const erasure = openErasure(transactor, keys, onchain.accountUse);
   const users = openUsers({ eventStore, readStore, personalData, thread: historyThread });

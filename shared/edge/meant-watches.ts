@@ -42,6 +42,12 @@ export const findMeantWatches = async (
       ),
     ),
   );
-  const documents = new Map(found.flat().map(({ id, document }) => [id, document]));
+  // The first copy of a watch counts, the caller's own, because a reader may have kept the later ones for a while.
+  const documents = new Map(
+    found
+      .flat()
+      .reverse()
+      .map(({ id, document }) => [id, document]),
+  );
   return Array.from(documents.values(), (document) => watch.document.parse(document));
 };

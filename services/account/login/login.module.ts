@@ -16,30 +16,29 @@ import type { ProviderLimits } from './log-in-with-oauth/providers/identity-prov
 import { LoginStates } from './login-states.ts';
 import { Logins, type AccountAssignment } from './logins.ts';
 import { OneTimePasswordLogins, type RequestLimits } from './one-time-passwords.ts';
-import { PasswordHashes, type PasswordCost } from './password-hashes.ts';
+import { PasswordHashes, type PasswordOptions } from './password-hashes.ts';
 import { UnlinkIdentityHandler } from './unlink-identity/unlink-identity.handler.ts';
 import { UnlinkIdentityHttp } from './unlink-identity/unlink-identity.http.ts';
 import { Unlinkings } from './unlink-identity/unlinkings.ts';
 
-export type { PasswordCost, ProviderLimits };
+export type { PasswordOptions, ProviderLimits };
 
 interface LoginOptions extends Omit<LoginNeeds, 'identityIds' | 'states'> {
   tokens: SessionTokens;
   keys: VaultKeys;
   apps: Apps;
   accounts: AccountAssignment;
-  /** Lower than in production, for tests. */
-  passwordCost: PasswordCost | undefined;
+  passwordOptions: PasswordOptions | undefined;
 }
 
 /** Logins by every method, and the identities that people log in with. */
-export const openLogin = async ({ keys, apps, accounts, tokens, passwordCost, ...rest }: LoginOptions) => {
+export const openLogin = async ({ keys, apps, accounts, tokens, passwordOptions, ...rest }: LoginOptions) => {
   const { foundation, transactor } = rest;
   const { masterKey, settings } = foundation;
   const identityIds = new IdentityIds(await keys.identitiesKey());
   const states = new LoginStates(transactor, masterKey);
   const logins = new Logins(transactor, tokens, accounts, apps);
-  const hashes = new PasswordHashes(masterKey, passwordCost);
+  const hashes = new PasswordHashes(masterKey, passwordOptions);
   const passwords = new OneTimePasswordLogins(transactor, logins, identityIds, hashes, requestLimitsOf(settings));
   const methods = openLoginMethods({ ...rest, identityIds, states });
   const unlinkings = new Unlinkings(transactor);

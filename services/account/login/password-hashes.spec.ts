@@ -3,7 +3,6 @@ import { describe, expect, it } from '@jest/globals';
 import { newOneTimePassword, PasswordHashes } from './password-hashes.ts';
 
 const KEY = Buffer.alloc(32, 7);
-const CHEAP = { memoryKib: 8, passes: 1 };
 const hashes = new PasswordHashes(KEY);
 
 describe('hashes of one-time passwords', () => {
@@ -21,7 +20,7 @@ describe('hashes of one-time passwords', () => {
   });
 
   it('are verified by the parameters that stand in them', async () => {
-    const cheap = await new PasswordHashes(KEY, CHEAP).hash('a', '012345');
+    const cheap = await new PasswordHashes(KEY, { cost: { memoryKib: 8, passes: 1 } }).hash('a', '012345');
     expect(cheap).toMatch(/^\$argon2id\$v=19\$m=8,t=1,p=1\$/);
     expect(await hashes.verify('a', '012345', cheap)).toBe(true);
     expect(await hashes.verify('a', '012346', cheap)).toBe(false);
@@ -30,7 +29,7 @@ describe('hashes of one-time passwords', () => {
 
   it('leave the event loop free, and of many some are refused rather than kept waiting', async () => {
     const hashMany = async (startedWithinMs: number) => {
-      const many = new PasswordHashes(KEY, undefined, startedWithinMs);
+      const many = new PasswordHashes(KEY, { startedWithinMs });
       const hashing = Promise.allSettled(Array.from({ length: 30 }, (_, at) => many.hash(String(at), '012345')));
       let ticks = 0;
       const work = { isDone: false };

@@ -5,9 +5,16 @@ import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { encodeToken } from '../../../shared/primitives/ids.ts';
 import { Semaphore } from '../../../shared/primitives/waiting/semaphore.ts';
 
-export interface PasswordCost {
+interface PasswordCost {
   memoryKib: number;
   passes: number;
+}
+
+export interface PasswordOptions {
+  /** Default: what OWASP recommends. Lower for tests that check hundreds of passwords. */
+  cost?: PasswordCost;
+  /** How long a hash may wait for its turn. Default: 2.5 s. */
+  startedWithinMs?: number;
 }
 
 /** OWASP's recommendation for Argon2id. The numbers stand in each hash, so that they can be raised. */
@@ -40,14 +47,9 @@ export class PasswordHashes {
   private readonly tokenKey: Uint8Array;
   private readonly permits = new Semaphore(AT_A_TIME);
 
-  /**
-   * @param cost another one for tests that check hundreds
-   * @param startedWithinMs how long a hash may wait for its turn
-   */
   constructor(
     masterKey: Uint8Array,
-    private readonly cost = COST,
-    private readonly startedWithinMs = STARTED_WITHIN_MS,
+    private readonly options: PasswordOptions = {},
   ) {
     this.key = deriveKey(masterKey, 'one-time passwords');
     this.tokenKey = deriveKey(masterKey, 'tokens of one-time passwords');
@@ -56,7 +58,7 @@ export class PasswordHashes {
   /** @param otpId needed to verify: the hash fits no other one-time password */
   async hash(otpId: string, password: string): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
-    const { memoryKib: memory, passes } = this.cost;
+    const { memoryKib: memory, passes } = this.options.cost ?? COST;
     const tag = await this.derive(otpId, password, { memory, passes, salt });
     const texts = [salt, tag].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
     return ['', 'argon2id', 'v=19', `m=${String(memory)},t=${String(passes)},p=1`, ...texts].join('$');
@@ -80,7 +82,8 @@ export class PasswordHashes {
   }
 
   private async derive(otpId: string, password: string, { memory, passes, salt }: Parameters): Promise<Buffer> {
-    await this.permits.acquire(AbortSignal.timeout(this.startedWithinMs)).catch((cause: unknown) => {
+    const { startedWithinMs = STARTED_WITHIN_MS } = this.options;
+    await this.permits.acquire(AbortSignal.timeout(startedWithinMs)).catch((cause: unknown) => {
       throw unavailable('too many one-time passwords are being checked', cause);
     });
     try {

@@ -40,7 +40,7 @@ export const PROVIDER_LIMITS = { requestMs: 30_000, answerMs: 30_000, userInfoMs
 /** Time limit for an answer of a chain: longer than jest waits. */
 const CHAIN_ANSWERS_WITHIN_MS = 3_600_000;
 const UNDER_TEST = {
-  passwordCost: CHEAP,
+  passwordOptions: { cost: CHEAP, startedWithinMs: MESSAGE_WITHIN_MS },
   messageWithinMs: MESSAGE_WITHIN_MS,
   providerLimits: PROVIDER_LIMITS,
   chainAnswersWithinMs: CHAIN_ANSWERS_WITHIN_MS,

@@ -149,6 +149,8 @@ describe('the checkpoints of a log with witnesses', () => {
     const answer = await asked.promise;
     await cosignedBy([honest], 10);
     answer();
+    // On a machine that stalls, the witness may be given up before its answer and asked again.
+    other.misbehaves = undefined;
     await cosignedBy([honest, other], 10);
   });
 

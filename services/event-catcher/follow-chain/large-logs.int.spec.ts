@@ -5,17 +5,17 @@ import type { ChainEvent } from '../../../schemas/events/event-catcher/chain-eve
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/client/chain-reader.json-rpc.ts';
-import { EsdbEventStore } from '../../../shared/event-store/eventstoredb/event-store.esdb.ts';
+import type { EsdbEventStore } from '../../../shared/event-store/eventstoredb/event-store.esdb.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { connectForTests } from '../../../shared/testing/event-store-server/test-store.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { following, followSettings } from '../testing/follower/following.ts';
 
-const logger = pino({ level: 'silent' });
 const watch = {
   ...eventExamples.ContractRegistered,
   chainId: Anvil.chainId,
@@ -42,7 +42,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
   beforeAll(async () => {
     chain = await Anvil.start(folder);
     server = await EventStoreServer.start();
-    store = await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: server.url }, logger });
+    store = await connectForTests(server.url);
   });
   afterAll(async () => {
     await store.close();
@@ -57,7 +57,9 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
     const timing = { confirmations: 2, pollMs: 10, pollMsMax: 10, verification };
     const followed = followSettings({ chainId: Anvil.chainId, isDevelopment: true, ...timing });
     const follow = following(followed, { eventStore: store, reader });
-    const loop = new SupervisedLoop('follower', logger, (signal, reportRunning) => follow(signal, reportRunning, term));
+    const loop = new SupervisedLoop('follower', pino({ level: 'silent' }), (signal, reportRunning) =>
+      follow(signal, reportRunning, term),
+    );
     const caught = async (count: number) => {
       await eventually(
         async () => (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)).length === count,

@@ -87,13 +87,13 @@ describe('a transaction that was sent', () => {
     expect(await receiptOf(userOpHash)).toEqual({
       ...{ userOpHash, status: 'submitted', confirmations: 0, receipt: null, replacedBy: null },
     });
-    const waiting = receiptOf(userOpHash, '?wait=30');
     await sends.until(sender, sent['id'], 'submitted');
     await eventually(
       async () => Number(((await sends.anvil.call('txpool_status')) as JsonObject)['pending']) > 0,
       HAPPENS_WITHIN_MS,
       'a bundle must be under way',
     );
+    const waiting = receiptOf(userOpHash, '?wait=30');
     await sends.mine(1);
     expect(await waiting).toMatchObject({ status: 'included', confirmations: 1, receipt: { success: true } });
     expect(await sends.anvil.call('eth_getStorageAt', to, '0x0', 'latest')).toBe(data);

@@ -67,6 +67,13 @@ export class CallingTenant implements Tenant {
     return answer.watchId;
   }
 
+  /** Waits until a name means this, because the stream keeps the watches that others claim for half a second. */
+  async untilMeant(named: Named, expected: string): Promise<string> {
+    const isMeant = async () => (await this.meantBy(named)) === expected;
+    await eventually(isMeant, 1_000, `${JSON.stringify(named)} must mean ${expected}`);
+    return expected;
+  }
+
   /** Ends a subscription of the listening socket. @returns the reason for a refusal */
   async unsubscribe(subscriptionId: string): Promise<string | undefined> {
     return refusalIn(await (await this.renew()).listening.request('unsubscribe', { subscriptionId }));

@@ -168,11 +168,13 @@ const channelOf = (watches: readonly ModelledWatch[]) =>
   watches.length > 1 ? 'validation_failed' : (watches[0]?.id ?? 'watch_not_found');
 /** Subscribes permanently. */
 const subscribe = async (by: CallingTenant, contractAddress: string, eventSignature: string, watchId?: string) => {
-  const watches = watchId === undefined ? model.meant(by, contractAddress, eventSignature) : [model.byId(watchId)];
+  const meant = watchId === undefined ? model.meant(by, contractAddress, eventSignature) : [model.byId(watchId)];
+  const watches = meant.filter((one) => one !== undefined);
   const [watch] = watches;
+  if (watchId === undefined) await by.untilMeant({ contractAddress, eventSignature }, channelOf(watches));
   const answer = await by.subscribe({ contractAddress, eventSignature, ...(watchId !== undefined && { watchId }) });
   const isThere = watches.length === 1 && model.isSubscribed(by, watch);
-  expect(answer.watchId).toBe(isThere ? 'already_subscribed' : channelOf(watches.filter((one) => one !== undefined)));
+  expect(answer.watchId).toBe(isThere ? 'already_subscribed' : channelOf(watches));
   if (answer.id !== undefined && watch) model.subscriptions.push({ by, watch, id: answer.id });
 };
 
@@ -308,15 +310,11 @@ const questions: ((by: CallingTenant, contract: string, name: string) => Promise
     expect(answer.status).toBe(meant.length === 0 ? 404 : meant.length > 1 ? 400 : 200);
     if (answer.status !== 200) return;
     const { id, startBlock, state } = answer.body as unknown as WatchStatus;
-    expect({ id, startBlock, isPaused: state === 'paused' }).toEqual({
-      id: meant[0]?.id,
-      startBlock: meant[0]?.startBlock,
-      isPaused: meant[0]?.isPaused,
-    });
+    expect([id, startBlock, state === 'paused']).toEqual([meant[0]?.id, meant[0]?.startBlock, meant[0]?.isPaused]);
   },
   async (by, contract, name) => {
     const named = { contractAddress: contract, eventSignature: name };
-    expect(await by.meantBy(named)).toBe(channelOf(model.meant(by, contract, name)));
+    await by.untilMeant(named, channelOf(model.meant(by, contract, name)));
     const watchId = anId();
     const watch = model.byId(watchId);
     const isMeant = watch?.contract === contract && [watch.fragment.name, watch.fragment.bare].includes(name);
@@ -352,12 +350,13 @@ const questions: ((by: CallingTenant, contract: string, name: string) => Promise
 const viewOf = async (by: CallingTenant, contract: string, name: string) => {
   const claimants = [by, { app: by.app, user: null }];
   const isClaimed = (watch: ModelledWatch) => claimants.some((one) => model.claims(watch, one));
-  if (!model.meant(by, contract, name).some(isClaimed)) return undefined;
+  const meant = model.meant(by, contract, name);
+  if (!meant.some(isClaimed)) return undefined;
   const { records } = await query(by, contract, { eventSignature: name });
   return {
     records,
     all: (await query(by, contract)).records,
-    channel: await by.meantBy({ contractAddress: contract, eventSignature: name }),
+    channel: await by.untilMeant({ contractAddress: contract, eventSignature: name }, channelOf(meant)),
   };
 };
 

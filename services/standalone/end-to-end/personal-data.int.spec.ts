@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { heldSection, personalData } from '../../../schemas/http/account/personal-data.ts';
 import { remoteIssuer } from '../../../shared/auth/access-tokens.jose.ts';
-import { appHeaders, call, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { appHeaders, call, untilServed, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { newestPassword } from '../../account/testing/one-time-passwords.ts';
 import { registration } from '../../event-catcher/testing/routes/catcher-fixtures.ts';
@@ -43,7 +43,7 @@ const registerAndSend = async (sender: Sender) => {
   return { watchId: registered.body['id'] as string, transactionId: sent.body['id'] as string };
 };
 const heldOf = async (sender: Sender) => {
-  const { status, headers, body } = await sends.get(`/user/${sender.userId}/data`, sender);
+  const { status, headers, body } = await untilServed(() => sends.get(`/user/${sender.userId}/data`, sender));
   expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
   const sections = personalData.parse(body).sections.map((one) => heldSection.parse(one));
   return { text: JSON.stringify(body), data: Object.fromEntries(sections.map(({ name, data }) => [name, data])) };

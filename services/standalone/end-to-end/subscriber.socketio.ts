@@ -6,6 +6,9 @@ interface Delivered {
   event: { Id: string; BlockNumber: number; LogIndex: number };
 }
 
+/** Longer than a node on a busy machine takes to answer. */
+const ANSWER_WITHIN_MS = 120_000;
+
 /** A subscriber on a plain socket, without the project's client, that keeps every event it receives. */
 export class Subscriber {
   readonly delivered: Delivered[] = [];
@@ -42,11 +45,14 @@ export class Subscriber {
   }
 
   async subscribe(request: object): Promise<{ ok: boolean; state: string }> {
-    return (await this.socket.timeout(10_000).emitWithAck('subscribe', request)) as { ok: boolean; state: string };
+    return (await this.socket.timeout(ANSWER_WITHIN_MS).emitWithAck('subscribe', request)) as {
+      ok: boolean;
+      state: string;
+    };
   }
 
   async unsubscribe(subscriptionId: string): Promise<void> {
-    await this.socket.timeout(10_000).emitWithAck('unsubscribe', { subscriptionId });
+    await this.socket.timeout(ANSWER_WITHIN_MS).emitWithAck('unsubscribe', { subscriptionId });
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { usersModel } from '../../../shared/read-models/account/users.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
+import { call, callUntilServed, signIn, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 
@@ -44,7 +44,7 @@ describe('what the disk changed in an embedded file', () => {
         return response.status;
       };
       const ask = ({ userId, bearer }: SignedIn, to: string, options = {}) =>
-        call(`${accountUrl}/user/${userId}${to}`, { headers: bearer, ...options });
+        callUntilServed(`${accountUrl}/user/${userId}${to}`, { headers: bearer, ...options });
       for (const user of [damaged, other]) {
         const { status } = await ask(user, '/profile', { method: 'POST', body: { username: 'Written' } });
         expect([status, (await ask(user, '')).body['username']]).toEqual([200, 'Written']);
@@ -52,12 +52,14 @@ describe('what the disk changed in an embedded file', () => {
       // A loop that had not read the damaged event yet would stop there, and the answer would be that the loop lags.
       for (const user of [damaged, other])
         await eventually(async () => (await statusOf(user)) === 200, 10_000, 'everything must have been projected');
-      const disk = new DatabaseSync(join(dataFolder, file));
+      const disk = new DatabaseSync(join(dataFolder, file), { timeout: 60_000 });
       expect(disk.prepare(sql).run(damaged.userId).changes).toBe(1);
       disk.close();
 
-      expect(await ask(damaged, path)).toMatchObject({ status: 503, body: { code: 'dependency_unavailable' } });
-      expect(await statusOf(other)).toBe(200);
+      // Asked until it is served, the answer would never come.
+      const ofDamaged = await call(`${accountUrl}/user/${damaged.userId}${path}`, { headers: damaged.bearer });
+      expect(ofDamaged).toMatchObject({ status: 503, body: { code: 'dependency_unavailable' } });
+      await eventually(async () => (await statusOf(other)) === 200, 10_000, 'others must be answered');
       const line = new RegExp(`${file} is damaged .*: end every process, `);
       await eventually(() => line.test(program.output), 10_000, 'the file must be named');
       const { status, body } = await call(`${accountUrl}/health/ready`);

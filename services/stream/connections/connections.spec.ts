@@ -40,7 +40,7 @@ describe('a node that stops', () => {
       await stream.catcher.publish();
     };
     await publish(0, 20);
-    await clients[0]?.waitForEvents(20);
+    for (const client of clients) await client.waitForEvents(20);
     // What is published while the node stops, or after that, comes from the next one.
     await Promise.all([stream.restart(), publish(20, 30)]);
     const blocks = await Promise.all(

@@ -65,6 +65,8 @@ describe('a cursor in a topic whose oldest messages are deleted', () => {
     const late = await stream.connect();
     await late.subscribe(quiet, { cursor });
     await late.waitForMessage('live');
-    expect(late.messages.map(({ name }) => name)).toEqual(['event', 'event', 'live']);
+    const names = late.messages.map(({ name }) => name);
+    // A catcher that seems silent on a busy machine is told as a state.
+    expect(names.filter((name) => name !== 'state')).toEqual(['event', 'event', 'live']);
   });
 });

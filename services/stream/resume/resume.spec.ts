@@ -112,6 +112,7 @@ describe('resuming', () => {
     await stream.catcher.publish({ repeat: 4 });
     await stream.catcher.observe(aRecord({ contractAddress, block: 6 }));
     await stream.catcher.publish({ repeat: 6 });
+    await client.waitForEvents(6);
     await stream.restart();
     const late = await stream.connect();
     await late.subscribe(contractAddress, { cursor });

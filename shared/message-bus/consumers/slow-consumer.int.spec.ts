@@ -4,10 +4,10 @@ import { describe, expect, it } from '@jest/globals';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import type { BusBatch } from '../message-bus.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { asAdmin } from '../../testing/engines/kafka-admin.kafka.ts';
+import { asAdmin, groupsOf } from '../../testing/engines/kafka-admin.kafka.ts';
 import { connectForTests, kafkaForTests } from '../../testing/engines/test-bus.kafka.ts';
 import { whereServer } from '../../testing/engines/servers.ts';
 import { testFoundation } from '../../testing/test-foundation.ts';
@@ -115,9 +115,3 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     }, 150_000);
   });
 });
-
-const groupsOf = async (admin: Admin, prefix: string) => {
-  const { groups } = await admin.listGroups();
-  const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix));
-  return ids.length === 0 ? [] : (await admin.describeGroups(ids)).groups;
-};

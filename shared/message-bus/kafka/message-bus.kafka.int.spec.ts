@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import kafkajs, { type Kafka, type Message, type Producer } from 'kafkajs';
+import kafkajs, { type GroupDescription, type Kafka, type Message, type Producer } from 'kafkajs';
 import { allTopics, type Topic } from '../../../schemas/topics.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { asAdmin } from '../../testing/engines/kafka-admin.kafka.ts';
+import { asAdmin, groupsOf } from '../../testing/engines/kafka-admin.kafka.ts';
 import { connectForTests, kafkaForTests } from '../../testing/engines/test-bus.kafka.ts';
 import { whereServer } from '../../testing/engines/servers.ts';
 import { messageBusContract } from '../message-bus.contract.ts';
@@ -237,25 +237,24 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     it('deletes its consumer groups', async () => {
       const topic = await aTopic(2);
       const mine = await connectForTests(settings);
-      const groups = () =>
-        asAdmin(settings.KAFKA_BROKERS, async (admin) =>
-          (await admin.listGroups()).groups.map(({ groupId }) => groupId),
-        );
-      const before = new Set(await groups());
+      const groups = () => asAdmin(settings.KAFKA_BROKERS, (admin) => groupsOf(admin, 'annals-'));
+      const topicName = settings.TOPIC_PREFIX + topic.name;
+      const readsTopic = ({ members }: GroupDescription) =>
+        members.some(({ memberAssignment }) => memberAssignment.includes(topicName));
       const stop = new AbortController();
       const waiting = mine
         .consume(topic, await mine.offsets(topic, 'latest'), stop.signal)
         [Symbol.asyncIterator]()
         .next();
       const joined = await eventually(
-        async () => (await groups()).find((group) => group.startsWith('annals-') && !before.has(group)),
+        async () => (await groups()).find(readsTopic)?.groupId,
         10_000,
         'the consumer must join a group',
       );
       stop.abort();
       expect(await waiting).toMatchObject({ done: true });
       await mine.close();
-      expect(await groups()).not.toContain(joined);
+      expect((await groups()).map(({ groupId }) => groupId)).not.toContain(joined);
     });
   });
 });

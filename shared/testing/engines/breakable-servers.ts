@@ -1,20 +1,13 @@
 import { execFile } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../eventually.ts';
+import { freePort } from '../processes/free-port.ts';
 
 const run = promisify(execFile);
 
 export type ServerName = 'kafka' | 'mongo';
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer()
-      .once('error', () => resolve(false))
-      .listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
-  });
 
 const isServed = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -26,15 +19,8 @@ const isServed = (port: number): Promise<boolean> =>
       });
   });
 
-/** Below the system's ephemeral ports: a client that connects to a stopped server could otherwise be given its port. */
-const PORTS = { first: 20_000, last: 32_000 } as const;
-
-/** Returns the first of three consecutive ports: two for Kafka, and one more. */
-const freePorts = async (): Promise<number> => {
-  const first = randomInt(PORTS.first, PORTS.last);
-  const free = await Promise.all([first, first + 1, first + 2].map((port) => isFree(port)));
-  return free.every(Boolean) ? first : freePorts();
-};
+/** Two for Kafka, and one for MongoDB. */
+const PORTS = 3;
 
 /** The script gives a server half a minute, which is too little on a busy machine. */
 const START_WITHIN_MS = 300_000;
@@ -70,7 +56,7 @@ export class BreakableServers {
   static async start(folder: string, names: readonly ServerName[]): Promise<BreakableServers> {
     const scripts = process.env['TEST_SERVERS'];
     if (!scripts) throw new Error('TEST_SERVERS is not set to a folder');
-    const port = await freePorts();
+    const port = await freePort(PORTS);
     const environment = {
       ...process.env,
       ANNALS_SERVERS_DIR: folder,

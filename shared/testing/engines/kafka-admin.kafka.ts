@@ -1,4 +1,4 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type Admin, type GroupDescription } from 'kafkajs';
 
 export const asAdmin = async <Answer>(brokers: string[], ask: (admin: Admin) => Promise<Answer>): Promise<Answer> => {
   const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
@@ -8,6 +8,13 @@ export const asAdmin = async <Answer>(brokers: string[], ask: (admin: Admin) => 
   } finally {
     await admin.disconnect();
   }
+};
+
+/** Describes all consumer groups whose ids begin with the prefix. */
+export const groupsOf = async (admin: Admin, prefix: string): Promise<GroupDescription[]> => {
+  const { groups } = await admin.listGroups();
+  const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix));
+  return ids.length === 0 ? [] : (await admin.describeGroups(ids)).groups;
 };
 
 /** Deletes all topics whose names begin with the prefix. */

@@ -48,7 +48,7 @@ export class RunningComposition implements WholeProgram {
    */
   static async start(setting: string): Promise<RunningComposition> {
     const { chainId, rpcUrl, confirmations } = firstChain(setting);
-    const ports = await Promise.all(PORTS.map(freePort));
+    const ports = await Promise.all(PORTS.map(() => freePort()));
     const composition = new RunningComposition(await composeCommand(), {
       ...Object.fromEntries(PORTS.map((name, index) => [name, String(ports[index])])),
       COMPOSE_PROJECT_NAME: 'annals-test',

@@ -7,6 +7,7 @@ import { decodeJwt } from 'jose';
 import type { Problem } from '../../../../schemas/http/problem.ts';
 import type { Session } from '../../../../schemas/http/account/session.ts';
 import { projectStored } from '../../../../shared/testing/project.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import type { RegisteredApp } from '../../apps/register-app/register-app.handler.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../../testing/account-under-test.ethers.ts';
@@ -58,9 +59,7 @@ describeInChromium('a passkey in Chromium', () => {
     authenticatorId = await newAuthenticator();
     await page.send('Page.enable');
     await page.send('Page.navigate', { url: origin });
-    await page.evaluate(
-      "new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))",
-    );
+    await eventually(() => page.evaluate("typeof post === 'function'"), 10_000, 'the page must load');
   });
   afterAll(async () => {
     await page.close();

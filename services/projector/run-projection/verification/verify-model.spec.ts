@@ -40,9 +40,13 @@ describe('a read model that is compared with a fresh fold', () => {
 
   const caughtUp = () =>
     eventually(
-      async () => (await foundation.readStore.position(users)) >= (await foundation.eventStore.head()),
+      async () => {
+        const head = await foundation.eventStore.head();
+        const positions = [users, chainEventsModel.name].map((name) => foundation.readStore.position(name));
+        return (await Promise.all(positions)).every((position) => position >= head);
+      },
       10_000,
-      'the users must be projected',
+      'everything must be projected',
     );
   const verify = (model: ReadModel = usersModel, repair = false): Promise<VerifiedModel> =>
     verifyModel(model, {

@@ -39,10 +39,17 @@ const silentServer = async (): Promise<{ port: number; connected: Set<Socket> }>
   return { port: (server.address() as AddressInfo).port, connected };
 };
 
-const readiness = async (url: string): Promise<{ status: number; body: unknown }> => {
-  const answer = await fetch(`${url}/health/ready`);
-  return { status: answer.status, body: await answer.json() };
-};
+/** A process that stalls for a second takes an engine as gone for as long. */
+const untilReady = (url: string): Promise<{ status: number; body: unknown }> =>
+  eventually(
+    async () => {
+      const answer = await fetch(`${url}/health/ready`);
+      const body: unknown = await answer.json();
+      return answer.ok && { status: answer.status, body };
+    },
+    10_000,
+    'it must be ready',
+  );
 
 describe('a service', () => {
   it('logs its engines, and stops once although several signals are sent', async () => {
@@ -50,7 +57,7 @@ describe('a service', () => {
     const { process, metricsUrl } = await start('relay', { DATA_DIR });
     expect(process.output.match(/INFO: engines.*/g)).toEqual([expect.stringContaining(`embedded in ${DATA_DIR}`)]);
     const dependencies = { eventStore: 'up', readStore: 'up', messageBus: 'up' };
-    expect(await readiness(metricsUrl)).toEqual({
+    expect(await untilReady(metricsUrl)).toEqual({
       status: 200,
       body: { status: 'ready', dependencies, working: true, caughtUp: true },
     });
@@ -121,7 +128,7 @@ describe('a service', () => {
     await working?.process.kill();
     const [other] = both as [ServiceProcess];
     await eventually(() => works(other), 10_000, 'the other must take over');
-    expect(await readiness(other.metricsUrl)).toMatchObject({ status: 200 });
+    expect(await untilReady(other.metricsUrl)).toMatchObject({ status: 200 });
   });
 });
 
@@ -140,7 +147,7 @@ describe('a service that checks tokens', () => {
     const account = await start('account', { DATA_DIR, ACCOUNT_PORT });
     await stream.ready();
     await account.process.kill();
-    expect(await readiness(stream.url)).toMatchObject({
+    expect(await untilReady(stream.url)).toMatchObject({
       status: 200,
       body: { signingKeys: true, dependencies: { eventStore: 'up', messageBus: 'up', readStore: 'up' } },
     });

@@ -45,7 +45,14 @@ describe.each(VERSIONS)('a store of version %s', (version) => {
   it('gives an export of the history that is proven', async () => {
     const { accountUrl } = program.development;
     const headers = { authorization: `Bearer ${await client.accessToken()}` };
-    const answer = await fetch(`${accountUrl}/user/${userId}/history/export`, { headers });
+    const answer = await eventually(
+      async () => {
+        const asked = await fetch(`${accountUrl}/user/${userId}/history/export`, { headers });
+        return asked.ok && asked;
+      },
+      WITHIN_MS,
+      'the history must be exported',
+    );
     const jwks = publicKeys.parse(await (await fetch(`${accountUrl}/.well-known/jwks.json`)).json());
     if (!answer.body) throw new Error('the export has no body');
     const proven = await verifyExport(answer.body, { jwks });

@@ -75,6 +75,7 @@ describe('the followers of one process on EventStoreDB', () => {
     await append(0, 1_000);
     const positions = [0, ...(await store.read(stream)).map(({ position }) => position)];
     const followers = Array.from({ length: LOOPS }, (_, index) => follow({ after: positions[index * 100] ?? 0 }));
+    await eventually(() => followers.every(isCaughtUp), WITHIN_MS, 'all must catch up');
     await oneIsLeft();
     await append(1_000, 500);
     await eventually(
