@@ -16,10 +16,19 @@ export const isListening = ({ pid, port }: { pid: number; port: number }): boole
     const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/);
     return state === LISTENING && local.endsWith(`:${portInHex}`) ? [`socket:[${String(inode)}]`] : [];
   });
-  return openFiles(pid)?.some((file) => sockets.includes(file)) ?? true;
+  return openFiles(pid)?.some((file) => sockets.includes(file)) ?? !hasEnded(pid);
 };
 
-/** The open files of a process; `undefined` if this user may not list the files. */
+/** Whether the process has ended. Its entry stays in `/proc` until the parent has asked for the exit code. */
+const hasEnded = (pid: number): boolean => {
+  try {
+    return /^State:\s+[ZX]/m.test(readFileSync(`/proc/${String(pid)}/status`, 'utf8'));
+  } catch {
+    return true;
+  }
+};
+
+/** The open files of a process; `undefined` if the process has ended, or this user may not list the files. */
 const openFiles = (pid: number): string[] | undefined => {
   const folder = `/proc/${String(pid)}/fd`;
   let names: string[];

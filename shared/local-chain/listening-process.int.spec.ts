@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../testing/eventually.ts';
+import { isListening } from './listening-process.ts';
+
+const server = createServer();
+let port: number;
+beforeAll(async () => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(() => server.close());
+
+const stateOf = (pid: number) => /^State:\s+(\S)/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1];
+
+(existsSync('/proc/net/tcp') ? describe : describe.skip)('the process that listens at a port', () => {
+  it('is the one with the socket', () => {
+    expect(isListening({ pid: process.pid, port })).toBe(true);
+    expect(isListening({ pid: process.ppid, port })).toBe(false);
+  });
+
+  it('is none that has ended, whether its parent knows or not', async () => {
+    // "true" ends, and the program that replaces its parent never asks for its exit code.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line);
+    await eventually(() => stateOf(pid) === 'Z', 30_000, 'the process must end');
+    expect(isListening({ pid, port })).toBe(false);
+    parent.kill();
+    await once(parent, 'exit');
+    expect(isListening({ pid: Number(parent.pid), port })).toBe(false);
+  });
+});
