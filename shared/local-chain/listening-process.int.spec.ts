@@ -12,7 +12,9 @@ beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   ({ port } = server.address() as AddressInfo);
 });
-afterAll(() => server.close());
+afterAll(() => {
+  server.close();
+});
 
 const stateOf = (pid: number) => /^State:\s+(\S)/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1];
 

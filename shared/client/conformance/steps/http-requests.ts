@@ -1,7 +1,7 @@
 import type { CaseRun } from '../case-run.ts';
 import { textOf, type Json } from '../json-value.ts';
-import { textOrJson } from '../readers/event-stream.ts';
-import { channelWith } from './step.ts';
+import { EventStream, textOrJson } from '../readers/event-stream.ts';
+import { askCaughtUp, channelWith } from './step.ts';
 
 /** The address of the event of the case's contract, with what a step adds, changes or leaves out. */
 export const streamAddress = (run: CaseRun, more: Record<string, Json>): URL =>
@@ -13,16 +13,31 @@ export const addressWith = (base: string, query: Record<string, Json>): URL => {
   return url;
 };
 
+interface Asked {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: Json;
+  signal?: AbortSignal;
+}
+
+/** Asks for a page of the node under test, once the read model is not behind. */
+export const askCaughtUpPage = (run: CaseRun, url: URL, asked: Asked): Promise<Json> =>
+  askCaughtUp(
+    run,
+    () => askPage(url, asked),
+    (answer) => answer,
+  );
+
+/** Opens server-sent events, once the read model is not behind. */
+export const openEvents = (run: CaseRun, url: URL, headers: Record<string, string>) =>
+  askCaughtUp(
+    run,
+    () => EventStream.open(url, headers),
+    ({ answer }) => answer,
+  );
+
 /** Returns `{status, headers, body, text, tookMs}`. */
-export const askPage = async (
-  url: URL,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-    signal,
-  }: { method?: string; headers?: Record<string, string>; body?: Json; signal?: AbortSignal },
-): Promise<Json> => {
+export const askPage = async (url: URL, { method = 'GET', headers = {}, body, signal }: Asked): Promise<Json> => {
   const began = performance.now();
   const response = await fetch(url, {
     method,

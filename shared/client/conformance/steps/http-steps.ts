@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { Unmet, type CaseRun } from '../case-run.ts';
 import type { Json } from '../json-value.ts';
 import { matches } from '../pattern.ts';
-import { EventStream } from '../readers/event-stream.ts';
-import { addressWith, askPage, streamAddress } from './http-requests.ts';
+import { addressWith, askCaughtUpPage, askPage, openEvents, streamAddress } from './http-requests.ts';
 import { channelWith, expectValue, name, parameters, pattern, step, token, tokenOf } from './step.ts';
 
 const headers = z.record(z.string(), z.string()).default({});
@@ -41,14 +40,14 @@ export const httpSteps = {
    */
   page: step(request.extend({ eventually: z.boolean().default(false) }), async ({ eventually, ...asked }, run) => {
     const { url, ...rest } = await withToken(asked, run);
-    const ask = () => askPage(url, { ...rest, signal: run.signal });
+    const ask = () => askCaughtUpPage(run, url, { ...rest, signal: run.signal });
     requireAnswer(asked, await (eventually ? expectValue(run, asked.expect, ask) : ask()), run);
   }),
 
   /** Asks for a page without waiting for its answer. */
   ask: step(request.required({ as: true }).omit({ expect: true }), async (asked, run) => {
     const { url, ...rest } = await withToken({ ...asked, expect: null }, run);
-    const answer = askPage(url, { ...rest, signal: run.signal });
+    const answer = askCaughtUpPage(run, url, { ...rest, signal: run.signal });
     // It is looked at by the step `answered`.
     answer.catch(() => undefined);
     const ofRun = waiting.get(run) ?? new Map<string, Promise<Json>>();
@@ -66,7 +65,7 @@ export const httpSteps = {
   /** Opens server-sent events. `expect` is matched to `{status, headers}`, and `body` unless they begin. */
   stream: step(request, async (asked, run) => {
     const { url, headers: sent } = await withToken(asked, run);
-    const { stream, answer } = await EventStream.open(url, sent);
+    const { stream, answer } = await openEvents(run, url, sent);
     if (asked.as !== undefined) run.addReader(asked.as, stream);
     else stream.close();
     if (!matches(asked.expect, answer)) throw new Unmet(asked.expect, answer);
@@ -101,7 +100,7 @@ export const httpSteps = {
     const authorization = `Bearer ${await run.node.token()}`;
     const [method, url] = to === 'remove' ? ['DELETE', base] : ['POST', `${base}/${to}`];
     const expected = { status: to === 'remove' ? 204 : 200 };
-    const answer = await askPage(new URL(url), { method, headers: { authorization } });
+    const answer = await askCaughtUpPage(run, new URL(url), { method, headers: { authorization } });
     if (!matches(expected, answer)) throw new Unmet(expected, answer);
   }),
 };

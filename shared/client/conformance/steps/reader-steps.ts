@@ -3,10 +3,10 @@ import { Unmet, USUAL_WITHIN_S, type CaseRun } from '../case-run.ts';
 import { isObject, json, textOf, type Json } from '../json-value.ts';
 import { matches } from '../pattern.ts';
 import { Connection } from '../readers/connection.socketio.ts';
-import { EventStream } from '../readers/event-stream.ts';
 import { PageReader } from '../readers/page-reader.ts';
-import { askPage, streamAddress } from './http-requests.ts';
-import { channelWith, expectValue, name, parameters, pattern, step } from './step.ts';
+import { askCaughtUpPage, openEvents, streamAddress } from './http-requests.ts';
+import { subscribe } from './socket-steps.ts';
+import { expectValue, name, parameters, pattern, step } from './step.ts';
 
 const over = z.string().default('socket');
 /** `5`: an event with this value was observed; `-5`: it was reverted. */
@@ -98,14 +98,14 @@ const openSocket = async (run: CaseRun, as: string, more: Record<string, Json>):
     connection.close();
   });
   if (refused !== undefined) throw new Unmet('a connection', refused);
-  const answer = await connection.command('subscribe', channelWith(run, more));
+  const answer = await subscribe(run, connection, more);
   if (!matches({ ok: true }, answer)) throw new Unmet({ ok: true }, answer);
   run.addReader(as, connection.subscription(answer));
 };
 
 const openEventStream = async (run: CaseRun, as: string, more: Record<string, Json>): Promise<void> => {
   const headers = { authorization: `Bearer ${await run.node.token()}` };
-  const { stream, answer } = await EventStream.open(streamAddress(run, more), headers);
+  const { stream, answer } = await openEvents(run, streamAddress(run, more), headers);
   run.addReader(as, stream);
   const expected = { status: 200, headers: { 'content-type': { $matches: '^text/event-stream' } } };
   if (!matches(expected, answer)) throw new Unmet(expected, answer);
@@ -114,7 +114,7 @@ const openEventStream = async (run: CaseRun, as: string, more: Record<string, Js
 const openPages = async (run: CaseRun, as: string, more: Record<string, Json>): Promise<void> => {
   const authorization = `Bearer ${await run.node.token()}`;
   const ask = (query: Record<string, Json>, signal: AbortSignal) =>
-    askPage(streamAddress(run, query), { headers: { authorization }, signal });
+    askCaughtUpPage(run, streamAddress(run, query), { headers: { authorization }, signal });
   const { reader, answer } = await PageReader.open(ask, more);
   run.addReader(as, reader);
   if (!matches({ status: 200 }, answer)) throw new Unmet({ status: 200 }, answer);

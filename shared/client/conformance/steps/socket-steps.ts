@@ -1,9 +1,17 @@
 import { z } from 'zod';
-import { Unmet } from '../case-run.ts';
+import { Unmet, type CaseRun } from '../case-run.ts';
 import { json, isObject, type Json } from '../json-value.ts';
 import { matches } from '../pattern.ts';
 import { Connection } from '../readers/connection.socketio.ts';
-import { channelWith, name, parameters, pattern, step, token, tokenOf } from './step.ts';
+import { askCaughtUp, channelWith, name, parameters, pattern, step, token, tokenOf } from './step.ts';
+
+/** Subscribes to the event of the case's contract, once the read model is not behind. */
+export const subscribe = (run: CaseRun, connection: Connection, more: Record<string, Json>): Promise<Json> =>
+  askCaughtUp(
+    run,
+    () => connection.command('subscribe', channelWith(run, more)),
+    (answer) => answer,
+  );
 
 /** Fails unless an answer, which comes once, is as expected. */
 const requireAnswer = (expected: Json | undefined, answer: Json): void => {
@@ -35,7 +43,7 @@ export const socketSteps = {
     }),
     async ({ on, as, with: more, expect = ACCEPTED }, run) => {
       const connection = run.connection(on);
-      const answer = await connection.command('subscribe', channelWith(run, more));
+      const answer = await subscribe(run, connection, more);
       requireAnswer(expect, answer);
       if (as !== undefined) run.addReader(as, connection.subscription(answer));
     },
