@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 /** `SEED=17` runs that one alone, `SEEDS=100` as many. */
-const [SEED, SEEDS] = [process.env['SEED'], Number(process.env['SEEDS'] ?? 30)];
+const [SEED, SEEDS] = [process.env['SEED'], Number(process.env['SEEDS'] ?? 10)];
 /** Of one seed, however busy the machine is; and of the first ones, whose code is not compiled yet. */
 const PATIENCE_MS = 30_000;
 const FIRST_PATIENCE_MS = 60_000;

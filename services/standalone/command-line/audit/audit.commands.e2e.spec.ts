@@ -25,6 +25,7 @@ import { personalDataOf } from '../../../../shared/key-vault/personal-data.ts';
 import { canonicalJson } from '../../../../shared/primitives/text/canonical-json.ts';
 import { systemClock } from '../../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { outerEnvironment } from '../../../../shared/testing/processes/running-process.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 
 const folder = temporaryFolder();
@@ -68,7 +69,7 @@ describe('annals audit', () => {
 
   const start = (...args: string[]): ChildProcess =>
     spawn(process.execPath, ['dist/services/standalone/annals.js', 'audit', ...args], {
-      env: { PATH: process.env['PATH'], DATA_DIR: folder },
+      env: { ...outerEnvironment, DATA_DIR: folder },
     });
   const end = async (child: ChildProcess): Promise<Ended> => {
     const [stdout, stderr, exit] = await Promise.all([

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import type { Outcome } from '../../../../shared/client/conformance/run-case.ts';
+import { outerEnvironment } from '../../../../shared/testing/processes/running-process.ts';
 
 export interface Checked {
   code: number;
@@ -19,7 +20,7 @@ export const runStreamCheck = (dataFolder: string, ...args: string[]): Promise<C
     execFile(
       process.execPath,
       ['dist/services/standalone/annals.js', 'stream-check', ...WITHIN, '--json', ...args],
-      { env: { PATH: process.env['PATH'], DATA_DIR: dataFolder }, maxBuffer: 2 ** 26 },
+      { env: { ...outerEnvironment, DATA_DIR: dataFolder }, maxBuffer: 2 ** 26 },
       (error, stdout, stderr) => {
         if (error && typeof error.code !== 'number') {
           reject(new Error('annals stream-check did not end by itself', { cause: error }));

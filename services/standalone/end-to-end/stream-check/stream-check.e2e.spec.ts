@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../shared/testing/eventually.ts';
 import { signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
+import { outerEnvironment } from '../../../../shared/testing/processes/running-process.ts';
 import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { runStreamCheck } from './run-stream-check.ts';
@@ -71,7 +72,7 @@ describe('annals stream-check', () => {
     const { accessToken: token } = await signIn(program.development);
     const args = ['stream-check', streamUrl, '--token', token, '--only', 'server-sent-events/comments'];
     const child = spawn(process.execPath, ['dist/services/standalone/annals.js', ...args], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataFolder },
+      env: { ...outerEnvironment, DATA_DIR: dataFolder },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const registered = async () => {
