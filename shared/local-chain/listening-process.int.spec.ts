@@ -16,7 +16,9 @@ afterAll(() => {
   server.close();
 });
 
-const stateOf = (pid: number) => /^State:\s+(\S)/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1];
+const statusOf = (pid: number) => readFileSync(`/proc/${String(pid)}/status`, 'utf8');
+const nameOf = (pid: number) => /^Name:\s+(\S+)/m.exec(statusOf(pid))?.[1];
+const stateOf = (pid: number) => /^State:\s+(\S)/m.exec(statusOf(pid))?.[1];
 
 (existsSync('/proc/net/tcp') ? describe : describe.skip)('the process that listens at a port', () => {
   it('is the one with the socket', () => {
@@ -25,11 +27,13 @@ const stateOf = (pid: number) => /^State:\s+(\S)/m.exec(readFileSync(`/proc/${St
   });
 
   it('is none that has ended, whether its parent knows or not', async () => {
-    // "true" ends, and the program that replaces its parent never asks for its exit code.
-    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    // The program that replaces the shell never asks for the exit code of the other one.
+    const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line);
-    await eventually(() => stateOf(pid) === 'Z', 30_000, 'the process must end');
+    await eventually(() => nameOf(Number(parent.pid)) === 'sleep', 60_000, 'the shell must be replaced');
+    process.kill(pid, 'SIGKILL');
+    await eventually(() => stateOf(pid) === 'Z', 60_000, 'the process must end');
     expect(isListening({ pid, port })).toBe(false);
     parent.kill();
     await once(parent, 'exit');
