@@ -1,7 +1,8 @@
 import type { CaseRun } from '../case-run.ts';
 import { textOf, type Json } from '../json-value.ts';
 import { EventStream, textOrJson } from '../readers/event-stream.ts';
-import { askCaughtUp, channelWith } from './step.ts';
+import { matches } from '../pattern.ts';
+import { CAUGHT_UP, channelWith, expectValue } from './step.ts';
 
 /** The address of the event of the case's contract, with what a step adds, changes or leaves out. */
 export const streamAddress = (run: CaseRun, more: Record<string, Json>): URL =>
@@ -22,18 +23,14 @@ interface Asked {
 
 /** Asks for a page of the node under test, once the read model is not behind. */
 export const askCaughtUpPage = (run: CaseRun, url: URL, asked: Asked): Promise<Json> =>
-  askCaughtUp(
-    run,
-    () => askPage(url, asked),
-    (answer) => answer,
-  );
+  expectValue(run, CAUGHT_UP, () => askPage(url, asked));
 
 /** Opens server-sent events, once the read model is not behind. */
 export const openEvents = (run: CaseRun, url: URL, headers: Record<string, string>) =>
-  askCaughtUp(
-    run,
+  run.until(
+    CAUGHT_UP,
     () => EventStream.open(url, headers),
-    ({ answer }) => answer,
+    ({ answer }) => matches(CAUGHT_UP, answer),
   );
 
 /** Returns `{status, headers, body, text, tookMs}`. */

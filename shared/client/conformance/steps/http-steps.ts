@@ -3,7 +3,7 @@ import { Unmet, type CaseRun } from '../case-run.ts';
 import type { Json } from '../json-value.ts';
 import { matches } from '../pattern.ts';
 import { addressWith, askCaughtUpPage, askPage, openEvents, streamAddress } from './http-requests.ts';
-import { channelWith, expectValue, name, parameters, pattern, step, token, tokenOf } from './step.ts';
+import { CAUGHT_UP, channelWith, expectValue, name, parameters, pattern, step, token, tokenOf } from './step.ts';
 
 const headers = z.record(z.string(), z.string()).default({});
 const request = z.strictObject({
@@ -40,8 +40,8 @@ export const httpSteps = {
    */
   page: step(request.extend({ eventually: z.boolean().default(false) }), async ({ eventually, ...asked }, run) => {
     const { url, ...rest } = await withToken(asked, run);
-    const ask = () => askCaughtUpPage(run, url, { ...rest, signal: run.signal });
-    requireAnswer(asked, await (eventually ? expectValue(run, asked.expect, ask) : ask()), run);
+    const ask = () => askPage(url, { ...rest, signal: run.signal });
+    requireAnswer(asked, await expectValue(run, eventually ? asked.expect : CAUGHT_UP, ask), run);
   }),
 
   /** Asks for a page without waiting for its answer. */

@@ -3,15 +3,11 @@ import { Unmet, type CaseRun } from '../case-run.ts';
 import { json, isObject, type Json } from '../json-value.ts';
 import { matches } from '../pattern.ts';
 import { Connection } from '../readers/connection.socketio.ts';
-import { askCaughtUp, channelWith, name, parameters, pattern, step, token, tokenOf } from './step.ts';
+import { CAUGHT_UP, channelWith, expectValue, name, parameters, pattern, step, token, tokenOf } from './step.ts';
 
 /** Subscribes to the event of the case's contract, once the read model is not behind. */
 export const subscribe = (run: CaseRun, connection: Connection, more: Record<string, Json>): Promise<Json> =>
-  askCaughtUp(
-    run,
-    () => connection.command('subscribe', channelWith(run, more)),
-    (answer) => answer,
-  );
+  expectValue(run, CAUGHT_UP, () => connection.command('subscribe', channelWith(run, more)));
 
 /** Fails unless an answer, which comes once, is as expected. */
 const requireAnswer = (expected: Json | undefined, answer: Json): void => {

@@ -64,20 +64,12 @@ export const expectValue = (
   withinMs = run.node.withinMs,
 ): Promise<Json> => run.until(expected, ask, (value) => matches(expected, value), withinMs);
 
-/** The refusals, over HTTP and over a socket, of a node whose read model is behind. A client asks again. */
-const BEHIND_OVER_HTTP: Json = { status: 503, body: { code: 'not_caught_up' } };
-const BEHIND_OVER_SOCKET: Json = { ok: false, error: { code: 'not_caught_up' } };
-
-/**
- * Asks again while the node answers that its read model is behind.
- * @throws Unmet after the time of a step
- */
-export const askCaughtUp = <Answered>(
-  run: CaseRun,
-  ask: () => Promise<Answered>,
-  answerOf: (answered: Answered) => Json,
-): Promise<Answered> =>
-  run.until({ $not: BEHIND_OVER_HTTP }, ask, (answered) => {
-    const answer = answerOf(answered);
-    return !matches(BEHIND_OVER_HTTP, answer) && !matches(BEHIND_OVER_SOCKET, answer);
-  });
+/** Any answer over HTTP or a socket but the refusal of a node whose read model is behind: after the refusal a client asks again. */
+export const CAUGHT_UP: Json = {
+  $not: {
+    $oneOf: [
+      { status: 503, body: { code: 'not_caught_up' } },
+      { ok: false, error: { code: 'not_caught_up' } },
+    ],
+  },
+};
