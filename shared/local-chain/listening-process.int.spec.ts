@@ -21,13 +21,13 @@ const nameOf = (pid: number) => /^Name:\s+(\S+)/m.exec(statusOf(pid))?.[1];
 const stateOf = (pid: number) => /^State:\s+(\S)/m.exec(statusOf(pid))?.[1];
 
 (existsSync('/proc/net/tcp') ? describe : describe.skip)('the process that listens at a port', () => {
-  it('is the one with the socket', () => {
+  it('is the process that holds the socket', () => {
     expect(isListening({ pid: process.pid, port })).toBe(true);
     expect(isListening({ pid: process.ppid, port })).toBe(false);
   });
 
-  it('is none that has ended, whether its parent knows or not', async () => {
-    // The program that replaces the shell never asks for the exit code of the other one.
+  it('is no process that has ended, even before its parent has asked for the exit code', async () => {
+    // The shell becomes a program that never asks for an exit code, so that the killed process stays in /proc.
     const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line);

@@ -1,4 +1,4 @@
-/** What share of the cases of a property is drawn: an eighth, unless `npm run test:all` or `CASES=0.01` sets another. */
+/** The share of a property's cases that a spec draws: an eighth by default. `npm run test:all` draws all, `CASES=0.01` a hundredth. */
 const share = Number(process.env['CASES'] ?? 1 / 8);
 
 /** Returns how many cases are drawn of a property that has to hold for so many. */

@@ -46,6 +46,18 @@ describe('npm start', () => {
     expect(statSync(join(dataFolder, 'dev.json')).mode & 0o777).toBe(0o600);
   });
 
+  it('lets the development app pay on the local chain', async () => {
+    const { app, chainId } = program.development;
+    const policy = {
+      ...{ chainId, dayWei: '100000000000000000000', userDayWei: '10000000000000000000' },
+      ...{ operationWei: '100000000000000000', allow: [], anySession: false },
+    };
+    expect(await annalsApp('policy', 'show', app.id)).toEqual({ appId: app.id, policies: [policy] });
+    expect(await annalsApp('sponsorship', app.id)).toMatchObject({
+      chains: [{ chainId, dayWei: policy.dayWei, reserved: '0', settled: '0', operations: 0 }],
+    });
+  });
+
   it('runs the demo', async () => {
     const demonstrated = await demonstrate();
     expect(demonstrated).toMatch(/ok {4}see it in a block .*the paymaster paid [1-9]\d* wei/);
@@ -75,26 +87,16 @@ describe('npm start', () => {
     });
   });
 
-  it('lets the development app pay on the local chain, by another policy once one was set beside it', async () => {
-    const { app, chainId } = program.development;
-    const policy = {
-      ...{ chainId, dayWei: '100000000000000000000', userDayWei: '10000000000000000000' },
-      ...{ operationWei: '100000000000000000', allow: [], anySession: false },
-    };
-    expect(await annalsApp('policy', 'show', app.id)).toEqual({ appId: app.id, policies: [policy] });
-    await annalsApp('policy', 'set', app.id, '--chain', String(chainId), '--day', OTHER_DAY_WEI, '--no-limit');
-  });
-
   it('keeps chain, accounts, app and policy after Ctrl-C and after a kill', async () => {
     const { app, token, chainId } = program.development;
+    await annalsApp('policy', 'set', app.id, '--chain', String(chainId), '--day', OTHER_DAY_WEI, '--no-limit');
     expect(await program.stop()).toBe(0);
     expect(program.output.match(/^stopped$/gm)).toHaveLength(1);
 
     program = await RunningProgram.start(dataFolder, {});
     expect(program.development).toMatchObject({ app, token });
-    expect(await annalsApp('sponsorship', app.id)).toMatchObject({
-      chains: [{ chainId, dayWei: OTHER_DAY_WEI, reserved: '0', settled: expect.stringMatching(/^[1-9]\d*$/) }],
-    });
+    // What the demo has spent is not compared: the figures are those of a day, which may have ended meanwhile.
+    expect(await annalsApp('sponsorship', app.id)).toMatchObject({ chains: [{ chainId, dayWei: OTHER_DAY_WEI }] });
     await program.kill();
 
     program = await RunningProgram.start(dataFolder, {});
