@@ -1,29 +1,25 @@
+import { randomBytes } from 'node:crypto';
 import { HARDFORKS, type Hardfork } from '../../chain/hardforks.ts';
+import { checksumAddress } from '../../chain/identifiers/address.ts';
 import { startLocalChain } from '../../local-chain/local-chain-process.ts';
-
-interface Emitted {
-  address: string;
-  topics: readonly string[];
-  data: string;
-}
+import { EMITTER, emitting, type EmittedLog } from './emitter.ts';
+import { FIRST_TIP_WEI, type FundedTransaction, type TestChain } from './test-chain.ts';
 
 const CHAIN_ID = 2484;
 /** All specs on chains can be run at an older fork: `HARDFORK=london npm test -- account`. */
 const HARDFORK: Hardfork = HARDFORKS.find((one) => one === process.env['HARDFORK']) ?? 'osaka';
-const TOPICS_MAX = 4;
-const WORD = 32;
-const GAS = 1_000_000;
-/** The sum for call data (40), copying it (3) and the log (8), and the growing cost of memory. */
-const GAS_PER_BYTE = 60;
+/** Of a sent transaction. */
+const GAS = 8_000_000n;
+const MAX_FEE_WEI = 100n * 10n ** 9n;
+const ADDRESS_BYTES = 20;
 
-const byte = (value: number): string => value.toString(16).padStart(2, '0');
-const word = (value: number): string => value.toString(16).padStart(WORD * 2, '0');
+const quantity = (value: number | bigint): string => `0x${value.toString(16)}`;
 
 /** Longer than a busy machine needs to write the state of a chain. */
 const STOPS_WITHIN_MS = 60_000;
 
 /** A real chain that mines on request. */
-export class Anvil {
+export class Anvil implements TestChain {
   private readonly emitters = new Set<string>();
   private calls = 0;
 
@@ -68,18 +64,61 @@ export class Anvil {
   }
 
   /** Mines one block with these logs, each in its own transaction. Their addresses become contracts that emit. */
-  async mine(logs: readonly Emitted[]): Promise<void> {
+  async mine(logs: readonly (EmittedLog & { address: string })[]): Promise<void> {
     await this.call('evm_setAutomine', false);
-    for (const { address, topics, data } of logs) {
+    for (const { address, ...log } of logs) {
       if (!this.emitters.has(address)) await this.call('anvil_setCode', address, EMITTER);
       this.emitters.add(address);
-      const input = `0x${word(topics.length)}${[...topics, data].map((hex) => hex.slice(2)).join('')}`;
-      const gas = GAS + (GAS_PER_BYTE * data.length) / 2;
-      const transaction = { from: this.sender, to: address, input, gas: `0x${gas.toString(16)}` };
-      await this.call('eth_sendTransaction', transaction);
+      const { data: input, gas } = emitting(log);
+      await this.call('eth_sendTransaction', { from: this.sender, to: address, input, gas: quantity(gas) });
     }
     await this.call('evm_mine');
     await this.call('evm_setAutomine', true);
+  }
+
+  async setAutomine(isOn: boolean): Promise<void> {
+    await this.call('evm_setAutomine', isOn);
+  }
+
+  async mineBlocks(count: number): Promise<void> {
+    await this.call('anvil_mine', quantity(count));
+  }
+
+  async mineWithoutPending(count: number): Promise<void> {
+    await this.call('anvil_dropAllTransactions');
+    await this.mineBlocks(count);
+  }
+
+  async pendingTransactions(): Promise<number> {
+    return Number(((await this.call('txpool_status')) as { pending: string }).pending);
+  }
+
+  async increaseTime(seconds: number): Promise<void> {
+    await this.call('evm_increaseTime', seconds);
+  }
+
+  async snapshot(): Promise<string> {
+    return (await this.call('evm_snapshot')) as string;
+  }
+
+  async revertTo(snapshot: string): Promise<void> {
+    await this.call('evm_revert', snapshot);
+  }
+
+  async setBalance(address: string, wei: bigint): Promise<void> {
+    await this.call('anvil_setBalance', address, quantity(wei));
+  }
+
+  async deploy(code: string): Promise<string> {
+    const address = checksumAddress(randomBytes(ADDRESS_BYTES).toString('hex'));
+    await this.call('anvil_setCode', address, code);
+    return address;
+  }
+
+  async send({ to, data = '0x', value = 0n, gas = GAS, maxPriorityFeePerGas = FIRST_TIP_WEI }: FundedTransaction) {
+    const fees = { maxPriorityFeePerGas: quantity(maxPriorityFeePerGas), maxFeePerGas: quantity(MAX_FEE_WEI) };
+    const transaction = { from: this.sender, to, input: data, value: quantity(value), gas: quantity(gas), ...fees };
+    return (await this.call('eth_sendTransaction', transaction)) as string;
   }
 
   /** Reverts the newest blocks. Blocks mined afterwards have other hashes. */
@@ -90,21 +129,3 @@ export class Anvil {
     await this.call('evm_increaseTime', 1);
   }
 }
-
-/** EVM code that emits one log. Its call data: the number of topics (a word), the topics, the data. */
-const EMITTER = ((): string => {
-  const branches = Array.from({ length: TOPICS_MAX + 1 }, (_, topics) => {
-    const start = byte(WORD * (topics + 1));
-    const pushTopics = Array.from({ length: topics }, (_, at) => `60${byte(WORD * (topics - at))}35`).join('');
-    // JUMPDEST, topics, size = CALLDATASIZE - start, CALLDATACOPY(0, start, size), LOGn(0, size, ...), STOP
-    return `5b${pushTopics}60${start}36038060${start}6000376000${byte(0xa0 + topics)}00`;
-  });
-  // The number of topics stays on the stack; for each branch: DUP1, PUSH1 n, EQ, PUSH1 target, JUMPI.
-  let at = 3 + branches.length * 7 + 1;
-  const jumps = branches.map((branch, topics) => {
-    const jump = `8060${byte(topics)}1460${byte(at)}57`;
-    at += branch.length / 2;
-    return jump;
-  });
-  return `0x600035${jumps.join('')}00${branches.join('')}`;
-})();

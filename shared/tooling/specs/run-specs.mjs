@@ -56,7 +56,9 @@ const containerStarter = async () => {
  */
 const runSpecs = (specs) => {
   if (isSelection) return runNode(jest);
-  const files = withoutRepeats ? ['--runTestsByPath', ...specs.filter(differsInLongRun).map(({ file }) => file)] : [];
+  const files = withoutRepeats
+    ? ['--runTestsByPath', ...specs.filter((spec) => differsInLongRun(spec, process.env)).map(({ file }) => file)]
+    : [];
   return runSpecJobs({
     withLong,
     run: (jobArgs, onLine) => runNode([...jest, ...jobArgs, ...files], onLine),

@@ -34,28 +34,43 @@ export const missingServers = (specs, environment) =>
 /** The settings of suites for which no server can be started here, and what is printed where they are not set. */
 const suites = {
   TEST_SERVERS: 'No TEST_SERVERS: specs that stop and start a server are skipped. docs/testing.md says how to set it.',
+  GETH: 'No GETH: specs that need a real geth are skipped. docs/testing.md says how to set it.',
   ANNALS_COMPOSE: 'The suite on a composition is skipped. npm run test:compose runs it.',
 };
 
+/** How a test is written that is skipped on a real geth, and what is printed of it. */
+const ONLY_ON_ANVIL = {
+  text: 'onAnvil(it)',
+  line: 'With GETH, tests that write code or lower a balance are skipped: on a real chain only transactions change the state.',
+};
+/** How a spec starts a chain that may be a real geth. */
+const ON_EITHER_CHAIN = 'startTestChain';
+
 /**
- * Whether a spec tests more in the run of all specs than in `npm test`: it is long, needs a server, or draws at random.
+ * Whether a spec tests more in the run of all specs than in `npm test`: it is long, needs a server, draws at random, or
+ * runs on a real geth, which `npm test` may have had no setting for.
  * @param {{ file: string, text: string }} spec
+ * @param {NodeJS.ProcessEnv} environment
  */
-export const differsInLongRun = ({ file, text }) =>
+export const differsInLongRun = ({ file, text }, environment) =>
   /\.long\.spec\.ts$|\.simulation\./.test(file) ||
+  (Boolean(environment['GETH']) && text.includes(ON_EITHER_CHAIN)) ||
   [...Object.keys(servers), ...Object.keys(suites), 'FUZZ_REQUESTS', 'casesOf('].some((setting) =>
     text.includes(setting),
   );
 
 /**
- * One line for each suite among these specs that is skipped.
+ * One line for each suite among these specs that is skipped, and for tests that a real geth cannot run.
  * @param {readonly string[]} specs their texts
  * @param {NodeJS.ProcessEnv} environment
  */
-export const skippedSuites = (specs, environment) =>
-  Object.entries(suites)
+export const skippedSuites = (specs, environment) => {
+  const lines = Object.entries(suites)
     .filter(([setting]) => !environment[setting] && specs.some((text) => text.includes(setting)))
     .map(([, line]) => line);
+  const isAnyOnAnvil = environment['GETH'] && specs.some((text) => text.includes(ONLY_ON_ANVIL.text));
+  return isAnyOnAnvil ? [...lines, ONLY_ON_ANVIL.line] : lines;
+};
 
 /**
  * The message of the container engine in one line, without the prefix of its client.

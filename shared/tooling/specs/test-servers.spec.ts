@@ -59,6 +59,8 @@ describe('the servers that specs need', () => {
 
 describe('the suites that need a setting', () => {
   const FAULTS_SPEC = "whereServer('TEST_SERVERS', () => {});";
+  const GETH_SPEC = "whereServer('GETH', () => {});";
+  const ANVIL_SPEC = "onAnvil(it)('sets code', () => startTestChain(folder));";
   const COMPOSE_SPEC = "if (process.env['ANNALS_COMPOSE'] === '1') {}";
 
   it('are reported as skipped, one line each, if they are selected and their setting is not set', () => {
@@ -66,8 +68,18 @@ describe('the suites that need a setting', () => {
       'No TEST_SERVERS: specs that stop and start a server are skipped. docs/testing.md says how to set it.',
       'The suite on a composition is skipped. npm run test:compose runs it.',
     ]);
-    expect(skippedSuites([KAFKA_SPEC], {})).toEqual([]);
+    expect(skippedSuites([KAFKA_SPEC, ANVIL_SPEC], {})).toEqual([]);
     expect(skippedSuites([FAULTS_SPEC, COMPOSE_SPEC], { TEST_SERVERS: '/servers', ANNALS_COMPOSE: '1' })).toEqual([]);
+  });
+
+  it('are reported for geth: the specs that need it, or else the tests that only anvil can run', () => {
+    expect(skippedSuites([GETH_SPEC, ANVIL_SPEC], {})).toEqual([
+      'No GETH: specs that need a real geth are skipped. docs/testing.md says how to set it.',
+    ]);
+    expect(skippedSuites([GETH_SPEC, ANVIL_SPEC], { GETH: '/bin/geth' })).toEqual([
+      'With GETH, tests that write code or lower a balance are skipped: on a real chain only transactions change the state.',
+    ]);
+    expect(skippedSuites([GETH_SPEC], { GETH: '/bin/geth' })).toEqual([]);
   });
 });
 
@@ -79,10 +91,15 @@ describe('the run of all specs without those that npm test has run', () => {
     ['a/message-bus.kafka.int.spec.ts', KAFKA_SPEC],
     ['a/faults.int.spec.ts', "whereServer('TEST_SERVERS', () => {});"],
   ])('runs %s', (file, text) => {
-    expect(differsInLongRun({ file, text })).toBe(true);
+    expect(differsInLongRun({ file, text }, {})).toBe(true);
   });
 
   it('leaves out a spec that is neither long nor on a server nor random', () => {
-    expect(differsInLongRun({ file: 'a/rate-limits.int.spec.ts', text: "it('counts', () => {});" })).toBe(false);
+    expect(differsInLongRun({ file: 'a/rate-limits.int.spec.ts', text: "it('counts', () => {});" }, {})).toBe(false);
+  });
+
+  it('runs a spec on either chain again only if there is a geth', () => {
+    const spec = { file: 'a/sends.int.spec.ts', text: 'startTestChain(folder)' };
+    expect([differsInLongRun(spec, {}), differsInLongRun(spec, { GETH: '/bin/geth' })]).toEqual([false, true]);
   });
 });
