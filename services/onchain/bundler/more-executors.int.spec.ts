@@ -29,13 +29,13 @@ describe('a chain that is prepared with more executors', () => {
     await areIncluded();
     const [first = '', second = ''] = await sends.prepareExecutors(2);
     const before = await bundlesOf(first);
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     const areUsed = async () => {
       await send();
       return (await bundlesOf(first)) > before && (await bundlesOf(second)) > 0;
     };
     await eventually(areUsed, HAPPENS_WITHIN_MS, 'both executors must have a bundle');
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     await areIncluded();
   });

@@ -8,7 +8,7 @@ import { Anvil } from '../../../shared/testing/chain/anvil.ts';
 import { FORKS } from '../operations/domain/fork-rules.ts';
 import { userOpHash } from '../operations/domain/operation-hash.ts';
 import { accountImplementation } from '../smart-accounts/domain/smart-account.ts';
-import { execute, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
+import { execute, OperationsOnChain } from '../testing/operations-on-chain.ethers.ts';
 import { JsonRpcOperationsChain } from './operations-chain.json-rpc.ts';
 import type { Simulation } from './operations-chain.ts';
 import { IMPLEMENTATION_SLOT } from '../../../shared/chain/state/eip-1967.ts';
@@ -19,9 +19,9 @@ const folder = temporaryFolder();
 const REVERTS = '0x63c0ffee006000526004601cfd';
 
 describe('the chain of operations, on anvil', () => {
-  let local: OperationsOnAnvil;
+  let local: OperationsOnChain;
   beforeAll(async () => {
-    local = await OperationsOnAnvil.start(folder);
+    local = await OperationsOnChain.start(folder);
   });
   afterAll(() => local.stop());
 
@@ -62,7 +62,7 @@ describe('the chain of operations, on anvil', () => {
     const ours = accountImplementation(local.settings.accountFactory);
     const impostor = await local.contract('0x00');
     const runs = (address: string, implementation: string) =>
-      local.anvil.call('anvil_setStorageAt', address, IMPLEMENTATION_SLOT, zeroPadValue(implementation, 32));
+      local.testChain.call('anvil_setStorageAt', address, IMPLEMENTATION_SLOT, zeroPadValue(implementation, 32));
     await runs(impostor, ours);
     expect(await local.chain.implementations([sender, impostor, local.paymaster])).toEqual(
       Array<undefined>(3).fill(undefined),
@@ -217,12 +217,12 @@ describe('the chain of operations, on anvil', () => {
     const base = { to: poor.address, value: 1n, gasLimit: 21_000n, chainId: chain.chainId, type: 2 };
     const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n };
     const raw = await executor.signTransaction({ ...base, ...fees, nonce });
-    await local.anvil.call('evm_setAutomine', false);
+    await local.testChain.setAutomine(false);
     expect(await outcomeOf(raw)).toBe('known');
     expect(await outcomeOf(raw)).toBe('known');
     expect(await outcomeOf(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe('underpriced');
-    await local.anvil.call('evm_mine');
-    await local.anvil.call('evm_setAutomine', true);
+    await local.testChain.mineBlocks(1);
+    await local.testChain.setAutomine(true);
     expect(await outcomeOf(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe(
       'nonce-too-low',
     );
@@ -240,7 +240,7 @@ describe('the chain of operations, on anvil', () => {
   });
 
   it('is unavailable once it is closed', async () => {
-    const client = new ChainClient(Anvil.chainId, [local.anvil.rpcUrl]);
+    const client = new ChainClient(Anvil.chainId, [local.testChain.rpcUrl]);
     const closed = new JsonRpcOperationsChain(client, local.settings);
     client.close();
     await expect(closed.head()).rejects.toBeInstanceOf(ChainUnavailable);

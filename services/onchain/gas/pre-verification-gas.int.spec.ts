@@ -8,6 +8,8 @@ import { addressOfKey, newPrivateKey } from '../../../shared/keys/signatures/sec
 import { signDigest } from '../../../shared/keys/signatures/sign-digest.ts';
 import { HARDFORKS } from '../../../shared/chain/hardforks.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { startTestChain } from '../../../shared/testing/chain/start-test-chain.ts';
+import type { TestChain } from '../../../shared/testing/chain/test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
@@ -40,7 +42,6 @@ const events = new Interface([
 const COUNTED_GAS = 120_000;
 const DEPLOYED = { factory: undefined, verificationGasLimit: 200_000n };
 const hex = (bytes: Buffer) => `0x${bytes.toString('hex')}`;
-const quantity = (value: bigint) => `0x${value.toString(16)}`;
 
 interface Receipt {
   gasUsed: string;
@@ -49,22 +50,22 @@ interface Receipt {
 
 describe.each(HARDFORKS)('a bundle of one operation at %s', (hardfork) => {
   const rules = FORKS[hardfork];
-  let anvil: Anvil;
+  let testChain: TestChain;
   let chain: PreparedChain;
   let paymasterKey: Buffer;
   const executorKey = newPrivateKey();
   let executorNonce = 0;
   beforeAll(async () => {
-    anvil = await Anvil.start(join(folder, hardfork), CHAIN_ID, hardfork);
+    testChain = await startTestChain(join(folder, hardfork), hardfork);
     const foundation = await testFoundation();
     chain = await chainAdministration(foundation).prepare(
-      chainSettings.parse({ chainId: CHAIN_ID, rpcUrls: [anvil.rpcUrl] }),
+      chainSettings.parse({ chainId: CHAIN_ID, rpcUrls: [testChain.rpcUrl] }),
       { funderKey: LOCAL_FUNDER_KEY, depositWei: 10n * ETHER, executors: 1, executorWei: ETHER },
     );
     paymasterKey = await personalDataOf(foundation).keys.paymasterKey(CHAIN_ID);
-    await anvil.call('anvil_setBalance', addressOfKey(executorKey), quantity(100n * ETHER));
+    await testChain.setBalance(addressOfKey(executorKey), 100n * ETHER);
   });
-  afterAll(() => anvil.stop());
+  afterAll(() => testChain.stop());
 
   const newOwner = () => {
     const key = newPrivateKey();
@@ -120,9 +121,9 @@ describe.each(HARDFORKS)('a bundle of one operation at %s', (hardfork) => {
     };
     executorNonce += 1;
     const raw = signedTransaction(transaction, signDigest(executorKey, transactionDigest(transaction)));
-    expect(await anvil.call('eth_sendRawTransaction', raw)).toBe(transactionHash(raw));
+    expect(await testChain.call('eth_sendRawTransaction', raw)).toBe(transactionHash(raw));
     const receipt = await eventually(
-      async () => (await anvil.call('eth_getTransactionReceipt', transactionHash(raw))) as Receipt | null,
+      async () => (await testChain.call('eth_getTransactionReceipt', transactionHash(raw))) as Receipt | null,
       5_000,
       'the bundle is not in a block',
     );
@@ -143,7 +144,7 @@ describe.each(HARDFORKS)('a bundle of one operation at %s', (hardfork) => {
   };
   const funded = async (): Promise<Owner> => {
     const owner = newOwner();
-    await anvil.call('anvil_setBalance', owner.sender, quantity(ETHER));
+    await testChain.setBalance(owner.sender, ETHER);
     return owner;
   };
 

@@ -36,7 +36,7 @@ describe.each(ROLLUPS)('an operation on a rollup of the kind %s', (kind, oracle,
   let account: OwnedAccount;
   beforeAll(async () => {
     sends = await SendsUnderTest.start(join(folder, kind), { executors: 1 });
-    await sends.anvil.call('anvil_setCode', oracle, code);
+    await sends.testChain.call('anvil_setCode', oracle, code);
     rpc = await RpcUnderTest.start(sends);
     account = rpc.account();
     await sends.fund(account.address, 10n ** 18n);

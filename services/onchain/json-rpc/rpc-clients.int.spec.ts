@@ -11,6 +11,7 @@ import {
 } from 'viem/account-abstraction';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { startTestChain } from '../../../shared/testing/chain/start-test-chain.ts';
 import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
@@ -23,7 +24,7 @@ const ETHER = 10n ** 18n;
 const pollingInterval = 20;
 
 const connect = (rpc: RpcUnderTest, { batch = false } = {}) => {
-  const { rpcUrl } = rpc.sends.anvil;
+  const { rpcUrl } = rpc.sends.testChain;
   const chain = defineChain({
     id: Anvil.chainId,
     name: 'local',
@@ -60,7 +61,7 @@ describe("viem's clients with permissionless' SimpleAccount", () => {
   let written: Address;
   let refusing: Address;
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(folder);
+    sends = await SendsUnderTest.start(folder, { startChain: startTestChain });
     rpc = await RpcUnderTest.start(sends);
     clients = connect(rpc);
     written = await contract(writes(1));
@@ -68,11 +69,7 @@ describe("viem's clients with permissionless' SimpleAccount", () => {
   });
   afterAll(() => sends.stop());
 
-  const contract = async (code: string): Promise<Address> => {
-    const address = randomWallet().address as Address;
-    await sends.anvil.call('anvil_setCode', address, code);
-    return address;
-  };
+  const contract = async (code: string): Promise<Address> => (await sends.testChain.deploy(code)) as Address;
   const caught = (attempt: Promise<unknown>): Promise<unknown> =>
     attempt.then(
       () => undefined,
@@ -155,7 +152,7 @@ describe("viem's clients with permissionless' SimpleAccount", () => {
     const { address } = bundler.account;
     await sends.fund(address, ETHER);
     const to = randomWallet().address as Address;
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     const hash = await bundler.sendUserOperation({ calls: [{ to, value: 7n }] });
     expect(await bundler.getUserOperation({ hash })).toMatchObject({
       ...{ blockHash: null, blockNumber: null, transactionHash: null },
@@ -164,7 +161,7 @@ describe("viem's clients with permissionless' SimpleAccount", () => {
     expect(namesOf(await caught(bundler.getUserOperationReceipt({ hash })))).toEqual([
       'UserOperationReceiptNotFoundError',
     ]);
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     const { success, actualGasCost, paymaster } = await bundler.waitForUserOperationReceipt({ hash });
     expect({ success, paymaster }).toEqual({ success: true, paymaster: undefined });

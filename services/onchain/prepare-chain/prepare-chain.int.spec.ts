@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Contract, JsonRpcProvider, Wallet } from 'ethers';
 import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
-import { startLocalChain, type LocalChain } from '../../../shared/local-chain/local-chain-process.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { chainSettings, type ChainSettings } from '../../../shared/config/chain-settings.ts';
+import { startTestChain } from '../../../shared/testing/chain/start-test-chain.ts';
+import type { TestChain } from '../../../shared/testing/chain/test-chain.ts';
 import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { chainAdministration, type ChainAdministration, type Preparation } from '../chain-administration.ts';
@@ -12,16 +15,18 @@ import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
 
 const ETHER = 10n ** 18n;
 const SOMEBODY = randomWallet().address;
+const TRANSFER_GAS = 21_000n;
+const MINED_WITHIN_MS = 60_000;
 const folder = temporaryFolder();
 
 describe('preparing a chain', () => {
-  let local: LocalChain;
+  let local: TestChain;
   let chain: ChainSettings;
   let provider: JsonRpcProvider;
   let foundation: TestFoundation;
   let administration: ChainAdministration;
   beforeAll(async () => {
-    local = await startLocalChain({ chainId: 2484, folder: join(folder, 'chain'), port: 0 });
+    local = await startTestChain(join(folder, 'chain'));
     chain = chainSettings.parse({ chainId: 2484, rpcUrls: [local.rpcUrl] });
     provider = new JsonRpcProvider(local.rpcUrl, 2484, { staticNetwork: true, cacheTimeout: -1 });
     foundation = await testFoundation();
@@ -39,6 +44,8 @@ describe('preparing a chain', () => {
     executorWei: ETHER,
   };
   const prepare = (changes: Partial<Preparation> = {}) => administration.prepare(chain, { ...preparation, ...changes });
+  const included = (hash: string) =>
+    eventually(() => provider.getTransactionReceipt(hash), MINED_WITHIN_MS, 'the transaction is in no block');
   const recorded = async () => (await foundation.eventStore.read('onchain-2484')).map(({ data }) => data);
 
   it('is refused without somebody who pays, and says what to do; then nothing is recorded', async () => {
@@ -110,8 +117,15 @@ describe('preparing a chain', () => {
   });
 
   it("gives the paymaster's owner the gas for a withdrawal again", async () => {
-    const [prepared] = (await recorded()) as { paymasterOwner: string }[];
-    await provider.send('anvil_setBalance', [prepared?.paymasterOwner, '0x0']);
+    const ownerKey = await personalDataOf(foundation).keys.paymasterKey(2484);
+    const owner = new Wallet(`0x${ownerKey.toString('hex')}`, provider);
+    const fee = { type: 0, gasLimit: TRANSFER_GAS, gasPrice: 10n ** 10n };
+    const value = (await provider.getBalance(owner.address)) - TRANSFER_GAS * fee.gasPrice;
+    const { hash } = await owner.sendTransaction({ to: SOMEBODY, value, ...fee });
+    await included(hash);
+    // geth may return a receipt a moment before its head is that block.
+    const hasNothing = async () => (await provider.getBalance(owner.address)) === 0n;
+    await eventually(hasNothing, MINED_WITHIN_MS, 'the owner must have sent all it has away');
     const withdraw = () => administration.withdraw(chain, 1n, SOMEBODY);
     await expect(withdraw()).rejects.toThrow('has too little balance to pay for this: send it some');
     await prepare({ executors: 1 });
@@ -119,16 +133,16 @@ describe('preparing a chain', () => {
   });
 
   it('says what to do while a transaction of the one who pays is under way, as after an end in the middle', async () => {
-    await provider.send('evm_setAutomine', [false]);
+    await local.setAutomine(false);
     const funder = new Wallet(LOCAL_FUNDER_KEY, provider);
     const underWay = await funder.sendTransaction({ to: SOMEBODY, value: 1n, maxFeePerGas: 10n ** 12n });
     const more = { executors: 4 };
     await expect(prepare(more)).rejects.toThrow(
       `another transaction of ${funder.address} is under way: run this again`,
     );
-    await provider.send('evm_setAutomine', [true]);
-    await provider.send('evm_mine', []);
-    expect((await underWay.wait())?.status).toBe(1);
+    await local.setAutomine(true);
+    await local.mineBlocks(1);
+    expect((await included(underWay.hash)).status).toBe(1);
     expect((await prepare(more)).executors).toHaveLength(4);
   });
 

@@ -36,13 +36,13 @@ describe('a sponsored send whose block left the chain, and that expired before a
     await sends.until(sender, deploying['id'], 'final');
     const { body } = await sends.send(sender, { appApiKey, transactionReq: { value: '5' } });
     first = await sends.until(sender, body['id'], 'included');
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     ({ body: second } = await sends.send(sender, { sponsor: false, transactionReq: { value: '7' } }));
-    await sends.anvil.rollBack(1);
-    await sends.anvil.call('evm_increaseTime', EXPIRED_SECONDS);
+    await sends.testChain.rollBack(1);
+    await sends.testChain.increaseTime(EXPIRED_SECONDS);
     await sends.mine(2);
     await sends.until(sender, first['id'], 'submitted');
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(CONFIRMATIONS);
   });
   afterAll(() => sends.stop());

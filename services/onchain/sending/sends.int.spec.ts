@@ -4,6 +4,7 @@ import { noncesStream } from '../../../schemas/events/onchain/nonce-events.ts';
 import { transactionStream } from '../../../schemas/events/onchain/transaction-events.ts';
 import { reservationsModel } from '../../../shared/read-models/onchain/reservations.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { onAnvil, startTestChain } from '../../../shared/testing/chain/start-test-chain.ts';
 import { call, type Answered, type SignedIn } from '../../../shared/testing/http/http-caller.ethers.ts';
 import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -22,20 +23,16 @@ const GWEI = 10n ** 9n;
 const codeOf = ({ status, body }: Answered) => [status, body['code']];
 const keysOf = (answers: readonly Answered[]) => answers.map(({ body }) => BigInt(body['nonce'] as string) >> 64n);
 
-describe('sends on a chain at London', () => {
+describe('sends on a chain', () => {
   let sends: SendsUnderTest;
   let app: SendingApp;
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(folder);
+    sends = await SendsUnderTest.start(folder, { startChain: startTestChain });
     app = await sends.app();
   });
   afterAll(() => sends.stop());
 
-  const contract = async (code: string): Promise<string> => {
-    const { address } = randomWallet();
-    await sends.anvil.call('anvil_setCode', address, code);
-    return address;
-  };
+  const contract = (code: string): Promise<string> => sends.testChain.deploy(code);
   const nothingIsLeftBy = async (sender: Sender) => {
     expect(await sends.typesOf(noncesStream(Anvil.chainId, sender.address))).toEqual([]);
     const { body } = await sends.get('/onchain/transactions', sender);
@@ -89,11 +86,11 @@ describe('sends on a chain at London', () => {
     });
 
     it('run in parallel on separate keys: fifty of one user', async () => {
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const sent = await Promise.all(Array.from({ length: 50 }, () => sends.send(sender)));
       expect(sent.map(({ status }) => status)).toEqual(Array<number>(50).fill(201));
       expect(new Set(keysOf(sent)).size).toBe(50);
-      await sends.anvil.call('evm_setAutomine', true);
+      await sends.testChain.setAutomine(true);
       await sends.mine(1);
       for (const { body } of sent) await sends.until(sender, body['id'], 'included', 'final');
     });
@@ -215,14 +212,14 @@ describe('sends on a chain at London', () => {
 
     it('what a deposit does not cover', async () => {
       const deposit = await sends.deposit();
-      await sends.setDeposit(0n);
+      await sends.withdraw(deposit);
       expect(await withPolicy({})).toEqual([403, 'sponsorship_refused', 'deposit']);
-      await sends.setDeposit(deposit);
+      await sends.addDeposit(deposit);
     });
 
-    it('what validation refuses', async () => {
+    onAnvil(it)('what validation refuses', async () => {
       const broken = await sends.sender(app);
-      await sends.anvil.call('anvil_setCode', broken.address, '0x60006000fd');
+      await sends.testChain.call('anvil_setCode', broken.address, '0x60006000fd');
       const { status, body } = await sends.send(broken);
       expect([status, body['code'], body['reason']]).toEqual([422, 'user_op_rejected', 'AA23 reverted']);
       await nothingIsLeftBy(broken);
@@ -230,7 +227,7 @@ describe('sends on a chain at London', () => {
   });
 
   describe('that the account pays for', () => {
-    it.each([
+    onAnvil(it).each([
       ['and send value', { transactionReq: { value: '12345' } }],
       ['and send no value', {}],
     ])(

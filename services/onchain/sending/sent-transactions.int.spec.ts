@@ -2,17 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { sentTransaction, transaction, userOpReceipt } from '../../../schemas/http/onchain/onchain-routes.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { startTestChain } from '../../../shared/testing/chain/start-test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, type Answered } from '../../../shared/testing/http/http-caller.ethers.ts';
 import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { createAccountData } from '../operations/domain/account-calls.ts';
-import { reverts, SAYS_NO } from '../testing/evm-code.ts';
+import { revertsOnceCalledWithData, SAYS_NO } from '../testing/evm-code.ts';
 import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const ETHER = 10n ** 18n;
-const GWEI = 10n ** 9n;
 const HAPPENS_WITHIN_MS = 20_000;
 /** Longer than a paymaster's signature counts. */
 const EXPIRED_SECONDS = 700;
@@ -23,17 +23,13 @@ describe('a transaction that was sent', () => {
   let sends: SendsUnderTest;
   let app: SendingApp;
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(folder, { executors: 1 });
+    sends = await SendsUnderTest.start(folder, { executors: 1, startChain: startTestChain });
     app = await sends.app();
   });
   afterAll(() => sends.stop());
-  beforeEach(() => sends.anvil.call('evm_setAutomine', true));
+  beforeEach(() => sends.testChain.setAutomine(true));
 
-  const contract = async (code: string): Promise<string> => {
-    const { address } = randomWallet();
-    await sends.anvil.call('anvil_setCode', address, code);
-    return address;
-  };
+  const contract = (code: string): Promise<string> => sends.testChain.deploy(code);
   const accepted = async (sender: Sender, request: JsonObject = {}): Promise<JsonObject> => {
     const { status, body } = await sends.send(sender, request);
     expect(status).toBe(201);
@@ -54,25 +50,31 @@ describe('a transaction that was sent', () => {
     expect(status).toBe(200);
     return userOpReceipt.strict().parse(body);
   };
+  const bundleIsUnderWay = () =>
+    eventually(
+      async () => (await sends.testChain.pendingTransactions()) > 0,
+      HAPPENS_WITHIN_MS,
+      'a bundle must be under way',
+    );
   /** A bundle is under way that no block has yet: what is accepted from now on waits. */
   const busy = async (): Promise<() => Promise<void>> => {
     const sender = await sends.sender(app);
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     const first = await accepted(sender);
-    const pending = async () => Number(((await sends.anvil.call('txpool_status')) as JsonObject)['pending']) > 0;
-    await eventually(pending, HAPPENS_WITHIN_MS, 'a bundle must be under way');
+    await bundleIsUnderWay();
     return async () => {
-      await sends.anvil.call('evm_setAutomine', true);
+      await sends.testChain.setAutomine(true);
       await sends.mine(1);
       await sends.until(sender, first['id'], 'included', 'final');
     };
   };
-  /** Unsponsored, and waiting; the account has nothing any more. */
+  /** Unsponsored, and waiting; a reorganisation has removed what the account was given. */
   const poor = async (by = app): Promise<{ sender: Sender; sent: JsonObject }> => {
     const sender = await sends.sender(by);
+    const before = await sends.testChain.snapshot();
     await sends.fund(sender.address, ETHER);
     const sent = await accepted(sender, { sponsor: false });
-    await sends.fund(sender.address, 0n);
+    await sends.testChain.revertTo(before);
     return { sender, sent };
   };
 
@@ -80,7 +82,7 @@ describe('a transaction that was sent', () => {
     const sender = await sends.sender(app);
     await sends.fund(sender.address, 5n);
     const to = await contract(KEEPS);
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     const data = `0x${'ab'.repeat(32)}`;
     const sent = await accepted(sender, { transactionReq: { to, value: '5', data } });
     const { userOpHash } = sent;
@@ -88,16 +90,12 @@ describe('a transaction that was sent', () => {
       ...{ userOpHash, status: 'submitted', confirmations: 0, receipt: null, replacedBy: null },
     });
     await sends.until(sender, sent['id'], 'submitted');
-    await eventually(
-      async () => Number(((await sends.anvil.call('txpool_status')) as JsonObject)['pending']) > 0,
-      HAPPENS_WITHIN_MS,
-      'a bundle must be under way',
-    );
+    await bundleIsUnderWay();
     const waiting = receiptOf(userOpHash, '?wait=30');
     await sends.mine(1);
     expect(await waiting).toMatchObject({ status: 'included', confirmations: 1, receipt: { success: true } });
-    expect(await sends.anvil.call('eth_getStorageAt', to, '0x0', 'latest')).toBe(data);
-    expect(BigInt(String(await sends.anvil.call('eth_getStorageAt', to, '0x1', 'latest')))).toBe(5n);
+    expect(await sends.testChain.call('eth_getStorageAt', to, '0x0', 'latest')).toBe(data);
+    expect(BigInt(String(await sends.testChain.call('eth_getStorageAt', to, '0x1', 'latest')))).toBe(5n);
     await sends.mine(3);
     const final = await sends.until(sender, sent['id'], 'final');
     expect(final).toMatchObject({ to, value: '5', data, appId: app.id, sponsor: true, receipt: { userOpHash } });
@@ -106,11 +104,12 @@ describe('a transaction that was sent', () => {
 
   it('whose call fails is reverted, and stays so when it is final', async () => {
     const sender = await sends.sender(app);
-    const to = await contract('0x00');
-    await sends.anvil.call('evm_setAutomine', false);
+    const to = await contract(revertsOnceCalledWithData(SAYS_NO));
+    await sends.testChain.setAutomine(false);
     const sent = await accepted(sender, { transactionReq: { to } });
-    await sends.anvil.call('anvil_setCode', to, reverts(SAYS_NO));
-    await sends.anvil.call('evm_setAutomine', true);
+    await bundleIsUnderWay();
+    await sends.testChain.send({ to, data: '0x01' });
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     await sends.until(sender, sent['id'], 'reverted');
     await sends.mine(4);
@@ -199,10 +198,7 @@ describe('a transaction that was sent', () => {
     const [{ owner, factory: to } = {}] = user['smartAccounts'] as JsonObject[];
     const go = await busy();
     const sent = await accepted(sender);
-    const [from] = (await sends.anvil.call('eth_accounts')) as string[];
-    const data = createAccountData(owner as string);
-    const fees = { maxFeePerGas: `0x${(50n * GWEI).toString(16)}`, maxPriorityFeePerGas: '0x1' };
-    await sends.anvil.call('eth_sendTransaction', { from, to, data, gas: '0x80000', ...fees });
+    await sends.testChain.send({ to: to as string, data: createAccountData(owner as string) });
     await go();
     const { replacedBy } = await sends.until(sender, sent['id'], 'replaced');
     expect(await receiptOf(sent['userOpHash'])).toMatchObject({ status: 'replaced', replacedBy, receipt: null });
@@ -215,7 +211,7 @@ describe('a transaction that was sent', () => {
     const sender = await sends.sender(app);
     const sent = await accepted(sender);
     const first = await sends.until(sender, sent['id'], 'included');
-    await sends.anvil.rollBack(1);
+    await sends.testChain.rollBack(1);
     await sends.mine(1);
     const again = async () => {
       const life = await lifeOf(sender, sent);
@@ -234,11 +230,10 @@ describe('a transaction that was sent', () => {
 
   it('is dropped once what the paymaster signed has expired in a final block', async () => {
     const sender = await sends.sender(app);
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     const sent = await accepted(sender);
-    await sends.anvil.call('evm_increaseTime', EXPIRED_SECONDS);
-    await sends.anvil.call('anvil_dropAllTransactions');
-    await sends.mine(5);
+    await sends.testChain.increaseTime(EXPIRED_SECONDS);
+    await sends.testChain.mineWithoutPending(5);
     const dropped = await sends.until(sender, sent['id'], 'dropped');
     expect(dropped).toMatchObject({ receipt: null, replacedBy: null });
     expect(await receiptOf(sent['userOpHash'], '?wait=30')).toMatchObject({ status: 'dropped', confirmations: 0 });

@@ -108,7 +108,7 @@ export class EstimatedOperations {
   }
 
   private calls(random: SeededRandom): RandomCallsOn {
-    return new RandomCallsOn(random, (address, code) => this.sends.anvil.call('anvil_setCode', address, code));
+    return new RandomCallsOn(random, (address, code) => this.sends.testChain.call('anvil_setCode', address, code));
   }
 
   private async deploy(account: OwnedAccount, random: SeededRandom): Promise<void> {
@@ -179,7 +179,7 @@ export class EstimatedOperations {
   }
 
   private async succeeded({ written }: RandomCalls): Promise<string> {
-    const slots = written.map((address) => this.sends.anvil.call('eth_getStorageAt', address, '0x0', 'latest'));
+    const slots = written.map((address) => this.sends.testChain.call('eth_getStorageAt', address, '0x0', 'latest'));
     const areAll = (await Promise.all(slots)).every((slot) => BigInt(slot as string) === 1n);
     return areAll ? 'succeeds' : 'succeeds, and has not written all';
   }

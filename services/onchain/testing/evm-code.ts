@@ -9,6 +9,14 @@ export const reverts = (data: string): string => {
   return `0x60${length}80600b6000396000fd${data.slice(2)}`;
 };
 
+/** Does nothing without data, until a call with data: afterwards it reverts with these bytes, which follow the code. */
+export const revertsOnceCalledWithData = (data: string): string => {
+  const length = byte((data.length - 2) / 2);
+  // CALLDATASIZE, PUSH1 11, JUMPI, SLOAD(0), PUSH1 18, JUMPI, STOP; 11: JUMPDEST, SSTORE(0, 1), STOP;
+  // 18: JUMPDEST, PUSH1 length, DUP1, PUSH1 30, PUSH1 0, CODECOPY(0, 30, length), PUSH1 0, REVERT(0, length)
+  return `0x36600b57600054601257005b6001600055005b60${length}80601e6000396000fd${data.slice(2)}`;
+};
+
 /** Returns these words. */
 export const returns = (...words: readonly bigint[]): string => {
   // For each: PUSH32 word, PUSH1 place, MSTORE. Then PUSH1 length, PUSH1 0, RETURN.

@@ -1,6 +1,6 @@
 import { AbiCoder, concat } from 'ethers';
 import { burns, burnsGas, caught, checksGas, passesOn, returns, reverts, writes } from './evm-code.ts';
-import { execute, executeBatch } from './operations-on-anvil.ethers.ts';
+import { execute, executeBatch } from './operations-on-chain.ethers.ts';
 import type { SeededRandom } from '../../../shared/testing/simulation/seeded-random.ts';
 
 const abi = AbiCoder.defaultAbiCoder();

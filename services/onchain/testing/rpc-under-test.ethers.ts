@@ -149,7 +149,7 @@ export class RpcUnderTest {
   async nodeHasNewestBundle(): Promise<boolean> {
     const newest = (await this.signedBundles()).at(-1);
     const hash = newest?.data['transactionHash'];
-    return hash !== undefined && (await this.sends.anvil.call('eth_getTransactionByHash', hash)) !== null;
+    return hash !== undefined && (await this.sends.testChain.call('eth_getTransactionByHash', hash)) !== null;
   }
 
   /** Returns the BundleSigned events of all executors, in the order of the store. */

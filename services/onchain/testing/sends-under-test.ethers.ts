@@ -8,6 +8,7 @@ import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import type { Hardfork } from '../../../shared/chain/hardforks.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import type { TestChain } from '../../../shared/testing/chain/test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import {
   appHeadersV2,
@@ -32,6 +33,8 @@ const HAPPENS_WITHIN_MS = 60_000;
 /** However busy the machine is, no answer of the chain about its newest state is late. */
 const CHAIN_ANSWERS_WITHIN_MS = 3_600_000;
 const ORIGIN = 'https://app.example';
+/** The selector of `depositTo(address)`. */
+const DEPOSIT_TO = '0xb760faf9';
 /** A policy that refuses nothing. */
 export const ALLOWS_ALL: SponsorshipPolicy = {
   dayWei: null,
@@ -58,6 +61,8 @@ interface Options {
   stoppedAt?: number;
   /** Default: the hardfork of the other specs. */
   hardfork?: Hardfork;
+  /** Default: anvil, whose state a test may write. */
+  startChain?: (folder: string, hardfork?: Hardfork) => Promise<TestChain>;
   /** Returns the URL of a proxy in front of the node, which the service uses instead. */
   through?: (rpcUrl: string) => Promise<string>;
 }
@@ -68,7 +73,7 @@ export class SendsUnderTest {
   private projecting: Promise<void> | undefined;
 
   private constructor(
-    readonly anvil: Anvil,
+    readonly testChain: TestChain,
     readonly foundation: TestFoundation,
     readonly prepared: PreparedChain,
     readonly service: Awaited<ReturnType<typeof startAccount>>,
@@ -80,9 +85,9 @@ export class SendsUnderTest {
     folder: string,
     { depositWei = ETHER, confirmations = 3, executors = 3, settings: others = {}, ...options }: Options = {},
   ): Promise<SendsUnderTest> {
-    const { hardfork, through, stoppedAt } = options;
-    const anvil = await Anvil.start(join(folder, 'chain'), Anvil.chainId, hardfork);
-    const rpcUrl = through ? await through(anvil.rpcUrl) : anvil.rpcUrl;
+    const { hardfork, startChain = startAnvil, through, stoppedAt } = options;
+    const testChain = await startChain(join(folder, 'chain'), hardfork);
+    const rpcUrl = through ? await through(testChain.rpcUrl) : testChain.rpcUrl;
     const chain = { chainId: Anvil.chainId, rpcUrls: [rpcUrl], confirmations };
     const environment = {
       DATA_DIR: folder,
@@ -97,7 +102,7 @@ export class SendsUnderTest {
     if (!settings) throw new Error('CHAINS has no chain');
     const prepared = await prepare(foundation, settings, { depositWei, executors });
     const service = await startAccount(foundation, { chainAnswersWithinMs: CHAIN_ANSWERS_WITHIN_MS });
-    const started = new SendsUnderTest(anvil, foundation, prepared, service, settings, depositWei);
+    const started = new SendsUnderTest(testChain, foundation, prepared, service, settings, depositWei);
     started.projecting = started.project();
     return started;
   }
@@ -106,7 +111,7 @@ export class SendsUnderTest {
     this.stopping.abort();
     await this.service.close();
     await this.projecting;
-    await this.anvil.stop();
+    await this.testChain.stop();
   }
 
   /** Prepares the chain with more executors. @returns the addresses of all executors */
@@ -185,8 +190,8 @@ export class SendsUnderTest {
   }
 
   /** Mines blocks. */
-  mine(blocks: number): Promise<unknown> {
-    return this.anvil.call('anvil_mine', `0x${blocks.toString(16)}`);
+  mine(blocks: number): Promise<void> {
+    return this.testChain.mineBlocks(blocks);
   }
 
   /** Returns once estimates use the newest base fee: the service caches the fees for a moment. */
@@ -194,7 +199,7 @@ export class SendsUnderTest {
     return eventually(
       async () => {
         const { body } = await this.post('/onchain/estimate-user-op-gas', sender, { sponsor: false });
-        const block = (await this.anvil.call('eth_getBlockByNumber', 'latest', false)) as { baseFeePerGas: string };
+        const block = (await this.testChain.call('eth_getBlockByNumber', 'latest', false)) as { baseFeePerGas: string };
         const tip = BigInt(body['maxPriorityFeePerGas'] as string);
         return BigInt(body['maxFeePerGas'] as string) === 2n * BigInt(block.baseFeePerGas) + tip;
       },
@@ -204,18 +209,32 @@ export class SendsUnderTest {
   }
 
   async balance(address: string): Promise<bigint> {
-    return BigInt(String(await this.anvil.call('eth_getBalance', address, 'latest')));
+    return BigInt(String(await this.testChain.call('eth_getBalance', address, 'latest')));
   }
 
-  fund(address: string, wei: bigint): Promise<unknown> {
-    return this.anvil.call('anvil_setBalance', address, `0x${wei.toString(16)}`);
+  fund(address: string, wei: bigint): Promise<void> {
+    return this.testChain.setBalance(address, wei);
   }
 
   /** Returns a deposit in the EntryPoint. @param of default: the paymaster */
   async deposit(of = this.prepared.paymaster): Promise<bigint> {
     const { entryPoint } = this.prepared;
     const data = `0x70a08231${of.slice(2).toLowerCase().padStart(64, '0')}`;
-    return BigInt(String(await this.anvil.call('eth_call', { to: entryPoint, data }, 'latest')));
+    return BigInt(String(await this.testChain.call('eth_call', { to: entryPoint, data }, 'latest')));
+  }
+
+  /** Takes from the deposit of the paymaster, as its operator does. */
+  withdraw(wei: bigint): Promise<string> {
+    return chainAdministration(this.foundation).withdraw(this.settings, wei, NOBODY);
+  }
+
+  /** Adds to the deposit of the paymaster, as anybody can. Returns once a block has it. */
+  async addDeposit(wei: bigint): Promise<void> {
+    const { entryPoint: to, paymaster } = this.prepared;
+    const before = await this.deposit();
+    await this.testChain.send({ to, value: wei, data: `${DEPOSIT_TO}${word(BigInt(paymaster))}` });
+    const isAdded = async () => (await this.deposit()) === before + wei;
+    await eventually(isAdded, HAPPENS_WITHIN_MS, 'the deposit must be in a block');
   }
 
   /**
@@ -225,7 +244,7 @@ export class SendsUnderTest {
   setDeposit(wei: bigint, of = this.prepared.paymaster): Promise<unknown> {
     const { entryPoint } = this.prepared;
     const slot = hash('keccak-256', Buffer.from(word(BigInt(of)) + word(0n), 'hex'), 'hex');
-    return this.anvil.call('anvil_setStorageAt', entryPoint, `0x${slot}`, `0x${word(wei)}`);
+    return this.testChain.call('anvil_setStorageAt', entryPoint, `0x${slot}`, `0x${word(wei)}`);
   }
 
   /** Returns once all transactions are final and `sendFaults` finds no violation. */
@@ -254,6 +273,9 @@ export class SendsUnderTest {
     }
   }
 }
+
+const startAnvil = (folder: string, hardfork?: Hardfork): Promise<TestChain> =>
+  Anvil.start(folder, Anvil.chainId, hardfork);
 
 const prepare = (
   foundation: TestFoundation,

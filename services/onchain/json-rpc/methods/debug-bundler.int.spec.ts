@@ -32,7 +32,7 @@ describe('debug_bundler_*', () => {
   afterAll(() => sends.stop());
   beforeEach(() => setMode('manual'));
   afterEach(async () => {
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     await clear();
   });
@@ -68,9 +68,9 @@ describe('debug_bundler_*', () => {
     await setMode('manual');
     const ours = accountImplementation(sends.prepared.accountFactory);
     const copy = randomWallet().address;
-    await sends.anvil.call('anvil_setCode', copy, await sends.anvil.call('eth_getCode', ours, 'latest'));
+    await sends.testChain.call('anvil_setCode', copy, await sends.testChain.call('eth_getCode', ours, 'latest'));
     const word = `0x${copy.slice(2).toLowerCase().padStart(64, '0')}`;
-    await sends.anvil.call('anvil_setStorageAt', one.address, IMPLEMENTATION_SLOT, word);
+    await sends.testChain.call('anvil_setStorageAt', one.address, IMPLEMENTATION_SLOT, word);
     await clear();
     return one;
   };
@@ -96,7 +96,7 @@ describe('debug_bundler_*', () => {
   });
 
   it('answers once the executor that is busy can send', async () => {
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     await accepted(operation());
     const first = await sendBundle();
     const second = await accepted(operation());

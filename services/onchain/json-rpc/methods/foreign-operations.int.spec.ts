@@ -45,21 +45,17 @@ describe('operations that were not signed here', () => {
     sends = await SendsUnderTest.start(folder, { executors: 1, stoppedAt: STARTED_AT });
     rpc = await RpcUnderTest.start(sends);
     const implementation = accountImplementation(sends.prepared.accountFactory);
-    copy = await contract((await sends.anvil.call('eth_getCode', implementation, 'latest')) as string);
-    [anvilAccount = ''] = (await sends.anvil.call('eth_accounts')) as string[];
+    copy = await contract((await sends.testChain.call('eth_getCode', implementation, 'latest')) as string);
+    [anvilAccount = ''] = (await sends.testChain.call('eth_accounts')) as string[];
   });
   afterAll(() => sends.stop());
-  beforeEach(() => sends.anvil.call('evm_setAutomine', true));
+  beforeEach(() => sends.testChain.setAutomine(true));
 
   const idOf = (operation: UserOperation) => idOfOperation(Anvil.chainId, sends.prepared.entryPoint, hashOf(operation));
   const hashOf = (operation: UserOperation) => userOpHash(operation, sends.prepared.entryPoint, Anvil.chainId);
-  const contract = async (code: string): Promise<string> => {
-    const { address } = randomWallet();
-    await sends.anvil.call('anvil_setCode', address, code);
-    return address;
-  };
+  const contract = (code: string): Promise<string> => sends.testChain.deploy(code);
   const runs = ({ address }: OwnedAccount, implementation: string) =>
-    sends.anvil.call('anvil_setStorageAt', address, IMPLEMENTATION_SLOT, word(implementation));
+    sends.testChain.call('anvil_setStorageAt', address, IMPLEMENTATION_SLOT, word(implementation));
   /** Whether each bundle that a block has succeeded, in the order of their blocks. */
   const minedBundles = async (): Promise<unknown[]> => {
     const executor = executorStream(Anvil.chainId, sends.prepared.executors[0] ?? '');
@@ -80,7 +76,7 @@ describe('operations that were not signed here', () => {
   };
   /** Blocks come again, and have all of these. */
   const included = async (...operations: UserOperation[]) => {
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     for (const one of operations) expect(await rpc.receipt(hashOf(one))).toMatchObject({ success: true });
   };
@@ -88,8 +84,8 @@ describe('operations that were not signed here', () => {
     expect(await rpc.send(one)).toMatchObject({ error: { code: THROTTLED, data: { address } } });
   };
   const sentByAnvil = async (transaction: JsonObject): Promise<JsonObject> => {
-    const hash = await sends.anvil.call('eth_sendTransaction', { from: anvilAccount, ...transaction });
-    const asking = () => sends.anvil.call('eth_getTransactionReceipt', hash) as Promise<JsonObject | null>;
+    const hash = await sends.testChain.call('eth_sendTransaction', { from: anvilAccount, ...transaction });
+    const asking = () => sends.testChain.call('eth_getTransactionReceipt', hash) as Promise<JsonObject | null>;
     return eventually(asking, HAPPENS_WITHIN_MS, 'the transaction must be in a block');
   };
   const deposit = (address: string, wei: bigint) => {
@@ -124,7 +120,7 @@ describe('operations that were not signed here', () => {
   /** A bundle that no block has yet, so that what follows waits. */
   const busy = async (): Promise<UserOperation> => {
     const first = operation(await rpc.deployed(), 1);
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     await accepted(first);
     await bundled([first], [[first]]);
     return first;
@@ -186,7 +182,7 @@ describe('operations that were not signed here', () => {
   describe('are few:', () => {
     it('four of a sender, also of our factory, which has to cover them all', async () => {
       const [account, poor] = [await rpc.deployed(), await rpc.deployed()];
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const all = [1, 2, 3, 4].map((key) => operation(account, key));
       await accepted(...all);
       const fifth = operation(account, 5);
@@ -207,7 +203,7 @@ describe('operations that were not signed here', () => {
     it('sixty-four of a caller, however many accounts they are of', async () => {
       const caller = await RpcUnderTest.start(sends);
       const accounts = await Promise.all(Array.from({ length: 17 }, () => rpc.deployed()));
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const all = accounts.flatMap((account) => [1, 2, 3, 4].map((key) => operation(account, key)));
       for (const one of all.slice(0, 64)) expect(await caller.send(one)).toMatchObject({ result: hashOf(one) });
       for (const one of all.slice(64)) expect(await caller.send(one)).toMatchObject({ error: { code: THROTTLED } });
@@ -225,7 +221,7 @@ describe('operations that were not signed here', () => {
       const paid = await Promise.all(Array.from({ length: 3 }, () => rpc.deployed()));
       const account = await upgraded();
       for (const { address } of made) await sends.fund(address, ETHER);
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const deploying = made.map((each) => operation(each, 1, { factory: each.factory }));
       await accepted(...deploying.slice(0, 10));
       for (const eleventh of deploying.slice(10)) await refused(eleventh, factory);
@@ -259,14 +255,14 @@ describe('operations that were not signed here', () => {
       const foreign = await upgraded();
       const refusing = await contract(REVERTS);
       const ours = await rpc.deployed();
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const [first, second] = [operation(foreign, 1), operation(foreign, 2)];
       await accepted(first, second);
       await reverts(first, () => runs(foreign, refusing));
       await banned(foreign.address);
       await runs(foreign, copy);
       await refused(operation(foreign, 3), foreign.address);
-      await sends.anvil.call('evm_setAutomine', true);
+      await sends.testChain.setAutomine(true);
       const other = operation(ours, 1);
       await accepted(other);
       await rpc.receipt(hashOf(other));
@@ -282,12 +278,12 @@ describe('operations that were not signed here', () => {
       const [made, other] = [rpc.account(factory), rpc.account(factory)];
       const ours = await rpc.deployed();
       await sends.fund(other.address, ETHER);
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const first = operation(made, 1, { factory: made.factory, paymaster: payer });
       await accepted(first);
-      await reverts(first, () => sends.anvil.call('anvil_setCode', payer.address, REVERTS));
+      await reverts(first, () => sends.testChain.call('anvil_setCode', payer.address, REVERTS));
       await banned(payer.address);
-      await sends.anvil.call('anvil_setCode', payer.address, PAYS);
+      await sends.testChain.call('anvil_setCode', payer.address, PAYS);
       await refused(operation(other, 1, { factory: other.factory }), factory);
       await refused(operation(ours, 1, { paymaster: payer }), payer.address);
       expect(await bansOf(sends.prepared.paymaster)).toBe(0);
@@ -296,10 +292,10 @@ describe('operations that were not signed here', () => {
     it('are not at fault where somebody else had them included first', async () => {
       const foreign = await upgraded();
       const one = operation(foreign, 1);
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       await accepted(one);
       await reverts(one, () =>
-        sends.anvil.call('eth_sendTransaction', {
+        sends.testChain.call('eth_sendTransaction', {
           from: anvilAccount,
           to: sends.prepared.entryPoint,
           data: encodeHandleOps([one], anvilAccount),
@@ -323,15 +319,15 @@ describe('operations that were not signed here', () => {
     it('bring nothing on an account whose key the vault has', async () => {
       const sender = await sends.sender(rpc.app);
       await sends.until(sender, await sent(sender), 'included', 'final');
-      await sends.anvil.call('evm_setAutomine', false);
+      await sends.testChain.setAutomine(false);
       const id = await sent(sender);
       await bundledIds([id], [[id]]);
-      const owner = await sends.anvil.call('eth_getStorageAt', sender.address, OWNER_SLOT, 'latest');
-      await sends.anvil.call('anvil_setStorageAt', sender.address, OWNER_SLOT, word(randomWallet().address));
+      const owner = await sends.testChain.call('eth_getStorageAt', sender.address, OWNER_SLOT, 'latest');
+      await sends.testChain.call('anvil_setStorageAt', sender.address, OWNER_SLOT, word(randomWallet().address));
       await sends.mine(1);
       await eventually(async () => (await minedBundles()).at(-1) === false, HAPPENS_WITHIN_MS, 'it must be reverted');
-      await sends.anvil.call('anvil_setStorageAt', sender.address, OWNER_SLOT, owner);
-      await sends.anvil.call('evm_setAutomine', true);
+      await sends.testChain.call('anvil_setStorageAt', sender.address, OWNER_SLOT, owner);
+      await sends.testChain.setAutomine(true);
       await sends.until(sender, id, 'included', 'final');
       expect(await bansOf(sender.address)).toBe(0);
     });
@@ -357,7 +353,7 @@ describe('operations that were not signed here', () => {
     const impostor = { ...rpc.account(), address: await contract('0x60206000f3') };
     await runs(impostor, accountImplementation(sends.prepared.accountFactory));
     await deposit(impostor.address, ETHER);
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     const taken = [1, 2, 3, 4].map((key) => operation(impostor, key));
     await accepted(...taken);
     await refused(operation(impostor, 5), impostor.address);

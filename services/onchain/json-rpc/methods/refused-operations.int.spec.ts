@@ -64,7 +64,7 @@ describe('an operation that the EntryPoint refuses', () => {
   beforeAll(async () => {
     sends = await SendsUnderTest.start(folder, { executors: 1 });
     rpc = await RpcUnderTest.start(sends);
-    const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [sends.anvil.rpcUrl] });
+    const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [sends.testChain.rpcUrl] });
     client = new ChainClient(Anvil.chainId, settings.rpcUrls);
     chain = new JsonRpcOperationsChain(client, settings);
     account = await rpc.deployed();
@@ -75,8 +75,7 @@ describe('an operation that the EntryPoint refuses', () => {
   });
 
   const contract = async (code: string, depositWei = ETHER): Promise<string> => {
-    const { address } = randomWallet();
-    await sends.anvil.call('anvil_setCode', address, code);
+    const address = await sends.testChain.deploy(code);
     await sends.setDeposit(depositWei, address);
     return address;
   };
@@ -250,7 +249,7 @@ describe('an operation that the EntryPoint refuses', () => {
   });
 
   it('is refused before it expires, if that is within 30 s, and is taken if it is later', async () => {
-    const block = (await sends.anvil.call('eth_getBlockByNumber', 'latest', false)) as { timestamp: string };
+    const block = (await sends.testChain.call('eth_getBlockByNumber', 'latest', false)) as { timestamp: string };
     const now = BigInt(Math.max(Math.floor(Date.now() / 1_000), Number(block.timestamp)));
     const until = (seconds: bigint) => ofContract(returns(validationData({ until: now + seconds })));
     expect(await rpc.send(await until(20n))).toMatchObject({ error: { code: EXPIRED } });
@@ -289,10 +288,10 @@ describe('an operation that the EntryPoint refuses', () => {
       }
     };
     const withCode = async (address: string, code: string, work: () => Promise<void>) => {
-      const before = await sends.anvil.call('eth_getCode', address, 'latest');
-      await sends.anvil.call('anvil_setCode', address, code);
+      const before = await sends.testChain.call('eth_getCode', address, 'latest');
+      await sends.testChain.call('anvil_setCode', address, code);
       await work();
-      await sends.anvil.call('anvil_setCode', address, before);
+      await sends.testChain.call('anvil_setCode', address, before);
     };
 
     it.each([

@@ -78,7 +78,7 @@ describe('an operation that came signed', () => {
   it('is answered the same hash again, however often, and told by it over every way in', async () => {
     const { address: to } = randomWallet();
     const one = operation(2, { callData: executeCall({ to, value: 3n, data: '0x' }) });
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     for (let time = 0; time < 3; time += 1) await accepted(one);
     const found = async () => (await rpc.call('eth_getUserOperationByHash', hashOf(one))).result as JsonObject;
     expect(await eventually(found, HAPPENS_WITHIN_MS, 'it must be known')).toMatchObject({
@@ -87,7 +87,7 @@ describe('an operation that came signed', () => {
     });
     expect(await rpc.call('eth_getUserOperationReceipt', hashOf(one))).toMatchObject({ result: null });
     await bundled(one);
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     const receipt = await rpc.receipt(hashOf(one));
     expect(receipt).toMatchObject({ success: true, sender: account.address });
@@ -114,7 +114,7 @@ describe('an operation that came signed', () => {
   it('takes the place of another one of its nonce that waits, if it raises both fees by a tenth', async () => {
     const fees = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: 2n * GWEI };
     const [busy, first] = [operation(3), operation(4, fees)];
-    await sends.anvil.call('evm_setAutomine', false);
+    await sends.testChain.setAutomine(false);
     await accepted(busy);
     await bundled(busy);
     await accepted(first);
@@ -130,7 +130,7 @@ describe('an operation that came signed', () => {
     await bundled(second);
     const third = operation(4, { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: 5n * GWEI });
     await refused(third, 'is in a submitted bundle');
-    await sends.anvil.call('evm_setAutomine', true);
+    await sends.testChain.setAutomine(true);
     await sends.mine(1);
     expect(await rpc.receipt(hashOf(second))).toMatchObject({ success: true });
     expect(await rpc.bundlesOf([first, third].map(idOf))).toEqual([]);

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts'
 import { executeCall } from '../../operations/domain/account-calls.ts';
 import { STUB_PAYMASTER_DATA } from '../../operations/domain/operation-hash.ts';
 import { maxCostOf, nonceOf, type UserOperation } from '../../operations/domain/user-operation.ts';
-import { executeBatch } from '../../testing/operations-on-anvil.ethers.ts';
+import { executeBatch } from '../../testing/operations-on-chain.ethers.ts';
 import { RpcUnderTest, type OwnedAccount, type RpcAnswer } from '../../testing/rpc-under-test.ethers.ts';
 import { OTHER_SELECTOR, refusingPolicies } from '../../testing/refusing-policies.ts';
 import { ALLOWS_ALL, NOBODY, SendsUnderTest } from '../../testing/sends-under-test.ethers.ts';

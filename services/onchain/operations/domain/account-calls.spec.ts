@@ -1,7 +1,7 @@
 import { Interface } from 'ethers';
 import fc from 'fast-check';
 import { expect, it } from '@jest/globals';
-import { execute } from '../../testing/operations-on-anvil.ethers.ts';
+import { execute } from '../../testing/operations-on-chain.ethers.ts';
 import { aCall, anAddress } from '../../testing/random-operation.ts';
 import { createAccountData, executeCall } from './account-calls.ts';
 

@@ -5,7 +5,6 @@ import { gasEstimate, type GasEstimate } from '../../../../schemas/http/onchain/
 import type { JsonObject } from '../../../../schemas/json.ts';
 import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
 import type { SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
-import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { utcDay } from '../../sponsorship/sponsorships.ts';
 import { reverts } from '../../testing/evm-code.ts';
@@ -36,11 +35,7 @@ describe('an estimate', () => {
     expect(status).toBe(201);
     return gasEstimate.strict().parse(body);
   };
-  const contract = async (code: string): Promise<string> => {
-    const { address } = randomWallet();
-    await sends.anvil.call('anvil_setCode', address, code);
-    return address;
-  };
+  const contract = (code: string): Promise<string> => sends.testChain.deploy(code);
 
   it('of what the account pays for is enough to the wei, however little the account has now', async () => {
     await sends.hasSeenTheHead(sender);
@@ -104,7 +99,7 @@ describe('an estimate', () => {
   it('has fees of twice the base fee and the tip, at most the feeCap of the chain', async () => {
     await sends.hasSeenTheHead(sender);
     const tip = { transactionReq: { maxPriorityFeePerGas: '7' } };
-    const { baseFeePerGas } = (await sends.anvil.call('eth_getBlockByNumber', 'latest', false)) as {
+    const { baseFeePerGas } = (await sends.testChain.call('eth_getBlockByNumber', 'latest', false)) as {
       baseFeePerGas: string;
     };
     const feesOf = async (request: JsonObject) => {
@@ -125,7 +120,7 @@ describe('an estimate', () => {
         body: { code: 'execution_reverted', reason: expect.stringContaining('0x11'), revertData: PANICS },
       });
       const broken = await sends.sender(app);
-      await sends.anvil.call('anvil_setCode', broken.address, '0x60006000fd');
+      await sends.testChain.call('anvil_setCode', broken.address, '0x60006000fd');
       expect(await ask({ sponsor }, broken)).toMatchObject({
         status: 422,
         body: { code: 'user_op_rejected', reason: 'AA23 reverted' },

@@ -28,7 +28,7 @@ describe('more estimates than a node takes at a time', () => {
     });
     const app = await sends.app();
     [first, second, heavy] = [await sends.sender(app), await sends.sender(app), await sends.sender(app)];
-    await sends.anvil.call('anvil_setCode', `0x${BURNING}`, BURNS);
+    await sends.testChain.call('anvil_setCode', `0x${BURNING}`, BURNS);
     await answered(first);
     await answered(second);
     await answered(heavy, BURNING);

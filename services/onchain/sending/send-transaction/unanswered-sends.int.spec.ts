@@ -43,7 +43,7 @@ describe('a send that was given a nonce, and was not stored because the event st
 
   it('leaves nothing behind when the repeat is refused', async () => {
     await sendWithoutAnswer();
-    await sends.anvil.call('anvil_setCode', to, reverts('0x'));
+    await sends.testChain.call('anvil_setCode', to, reverts('0x'));
     expect(await send()).toMatchObject({ status: 422, body: { code: 'execution_reverted' } });
     expect(await sends.typesOf(nonces())).toEqual(['NonceAssigned', 'NonceReleased']);
   });

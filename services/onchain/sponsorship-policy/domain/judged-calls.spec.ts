@@ -4,7 +4,7 @@ import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
 import { readAccountCalls } from '../../../../shared/chain/identifiers/account-call.ts';
 import { transactionsModel, type TransactionDocument } from '../../../../shared/read-models/onchain/transactions.ts';
 import { storedEvent } from '../../../../shared/testing/event-builder.ts';
-import { execute, executeBatch } from '../../testing/operations-on-anvil.ethers.ts';
+import { execute, executeBatch } from '../../testing/operations-on-chain.ethers.ts';
 import { aCall } from '../../testing/random-operation.ts';
 
 const TO = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';

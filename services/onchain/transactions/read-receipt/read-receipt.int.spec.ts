@@ -4,7 +4,7 @@ import { LatestState } from '../../../../shared/chain/state/latest-state.ts';
 import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { operationReceiptOf } from '../domain/operation-receipt.ts';
-import { execute, OperationsOnAnvil } from '../../testing/operations-on-anvil.ethers.ts';
+import { execute, OperationsOnChain } from '../../testing/operations-on-chain.ethers.ts';
 
 const folder = temporaryFolder();
 /** Longer than jest waits: no answer is late. */
@@ -14,9 +14,9 @@ const LOGS = '0x60006000a0';
 /** Reverts with four bytes: PUSH4, PUSH1 0, MSTORE, PUSH1 4, PUSH1 28, REVERT. */
 const REVERTS = '0x63c0ffee006000526004601cfd';
 
-let local: OperationsOnAnvil;
+let local: OperationsOnChain;
 beforeAll(async () => {
-  local = await OperationsOnAnvil.start(folder);
+  local = await OperationsOnChain.start(folder);
 });
 afterAll(() => local.stop());
 

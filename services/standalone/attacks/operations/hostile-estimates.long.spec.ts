@@ -44,7 +44,7 @@ describe('estimates that take all gas that they may', () => {
       },
       2,
     );
-    await sends.anvil.call('evm_setIntervalMining', 1);
+    await sends.testChain.call('evm_setIntervalMining', 1);
   }, 120_000);
   afterAll(() => sends.stop());
 

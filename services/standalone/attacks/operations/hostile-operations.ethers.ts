@@ -55,7 +55,7 @@ export class HostileOperations {
     private readonly random: SeededRandom,
     private readonly known: readonly OwnedAccount[],
   ) {
-    this.provider = new JsonRpcProvider(sends.anvil.rpcUrl, Anvil.chainId, { staticNetwork: true });
+    this.provider = new JsonRpcProvider(sends.testChain.rpcUrl, Anvil.chainId, { staticNetwork: true });
   }
 
   async send(rpc: RpcUnderTest): Promise<void> {
@@ -116,11 +116,11 @@ export class HostileOperations {
   }
 
   private async deploys({ address: to, data }: NonNullable<UserOperation['factory']>): Promise<unknown> {
-    const [from] = (await this.sends.anvil.call('eth_accounts')) as string[];
+    const [from] = (await this.sends.testChain.call('eth_accounts')) as string[];
     const fees = {
       maxFeePerGas: `0x${(500n * GWEI).toString(16)}`,
       maxPriorityFeePerGas: `0x${(100n * GWEI).toString(16)}`,
     };
-    return this.sends.anvil.call('eth_sendTransaction', { from, to, data, gas: '0x7a120', ...fees });
+    return this.sends.testChain.call('eth_sendTransaction', { from, to, data, gas: '0x7a120', ...fees });
   }
 }

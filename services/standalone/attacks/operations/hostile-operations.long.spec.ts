@@ -92,8 +92,8 @@ describe.each(HARDFORKS)('hostile operations at %s, at a node that refuses what 
       const senders = await atOnce(USERS, () => sends.sender(app), 5);
       const attackers = await atOnce(ATTACKERS, () => RpcUnderTest.start(sends), 2);
       const known = await atOnce(12, (at) => roundRobin(attackers, at).deployed(), 4);
-      await sends.anvil.call('evm_setAutomine', false);
-      await sends.anvil.call('evm_setIntervalMining', BLOCK_SECONDS);
+      await sends.testChain.setAutomine(false);
+      await sends.testChain.call('evm_setIntervalMining', BLOCK_SECONDS);
       await plainSends(sends, senders);
       const without = Math.max(...(await plainSends(sends, senders)));
 

@@ -38,18 +38,18 @@ describe('a stranger who sends operations that an app pays for, with himself as 
   let written: string;
   beforeAll(async () => {
     sends = await SendsUnderTest.start(folder, { executors: 1, depositWei: 1_000n * ETHER });
-    provider = new JsonRpcProvider(sends.anvil.rpcUrl, Anvil.chainId, { staticNetwork: true, cacheTimeout: -1 });
+    provider = new JsonRpcProvider(sends.testChain.rpcUrl, Anvil.chainId, { staticNetwork: true, cacheTimeout: -1 });
     stranger = new Wallet(randomWallet().privateKey, provider);
     await sends.fund(stranger.address, 1_000n * ETHER);
     written = randomWallet().address;
-    await sends.anvil.call('anvil_setCode', written, writes(1));
+    await sends.testChain.call('anvil_setCode', written, writes(1));
   });
   afterAll(async () => {
     provider.destroy();
     await sends.stop();
   });
 
-  const setBaseFee = (wei: bigint) => sends.anvil.call('anvil_setNextBlockBaseFeePerGas', `0x${wei.toString(16)}`);
+  const setBaseFee = (wei: bigint) => sends.testChain.call('anvil_setNextBlockBaseFeePerGas', `0x${wei.toString(16)}`);
   const pricesOf = async (rpc: RpcUnderTest): Promise<{ baseFee: bigint; tip: bigint }> => {
     const { result } = await rpc.call('pimlico_getUserOperationGasPrice');
     const { fast = {} } = result as Record<string, Record<string, string>>;

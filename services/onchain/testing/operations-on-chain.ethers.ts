@@ -2,6 +2,7 @@ import { AbiCoder, concat, JsonRpcProvider, Wallet } from 'ethers';
 import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
 import { chainSettings } from '../../../shared/config/chain-settings.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import type { TestChain } from '../../../shared/testing/chain/test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
@@ -42,9 +43,9 @@ export const executeBatch = (calls: readonly { to: string; value?: bigint; data?
 };
 
 /** A local chain with the contracts, a paymaster, and an executor that includes operations. */
-export class OperationsOnAnvil {
+export class OperationsOnChain {
   private constructor(
-    readonly anvil: Anvil,
+    readonly testChain: TestChain,
     readonly client: ChainClient,
     readonly chain: JsonRpcOperationsChain,
     readonly settings: ReturnType<typeof chainSettings.parse>,
@@ -54,11 +55,15 @@ export class OperationsOnAnvil {
     private readonly provider: JsonRpcProvider,
   ) {}
 
-  static async start(folder: string): Promise<OperationsOnAnvil> {
-    const anvil = await Anvil.start(folder);
-    const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl] });
+  /** @param startChain default: anvil, whose state a test may write */
+  static async start(
+    folder: string,
+    startChain: (folder: string) => Promise<TestChain> = (name) => Anvil.start(name),
+  ): Promise<OperationsOnChain> {
+    const testChain = await startChain(folder);
+    const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [testChain.rpcUrl] });
     const signer = randomWallet();
-    const provider = new JsonRpcProvider(anvil.rpcUrl, Anvil.chainId, {
+    const provider = new JsonRpcProvider(testChain.rpcUrl, Anvil.chainId, {
       staticNetwork: true,
       cacheTimeout: -1,
       pollingInterval: 10,
@@ -75,13 +80,13 @@ export class OperationsOnAnvil {
     contracts.close();
     const client = new ChainClient(Anvil.chainId, settings.rpcUrls);
     const chain = new JsonRpcOperationsChain(client, settings);
-    return new OperationsOnAnvil(anvil, client, chain, settings, paymaster, signer, executor, provider);
+    return new OperationsOnChain(testChain, client, chain, settings, paymaster, signer, executor, provider);
   }
 
   async stop(): Promise<void> {
     this.client.close();
     this.provider.destroy();
-    await this.anvil.stop();
+    await this.testChain.stop();
   }
 
   addressOf(owner: Wallet): string {
@@ -94,15 +99,13 @@ export class OperationsOnAnvil {
     return { address: this.settings.accountFactory, data };
   }
 
-  fund(address: string, wei: bigint): Promise<unknown> {
-    return this.anvil.call('anvil_setBalance', address, `0x${wei.toString(16)}`);
+  fund(address: string, wei: bigint): Promise<void> {
+    return this.testChain.setBalance(address, wei);
   }
 
   /** Puts code at a new address. */
-  async contract(code: string): Promise<string> {
-    const { address } = randomWallet();
-    await this.anvil.call('anvil_setCode', address, code);
-    return address;
+  contract(code: string): Promise<string> {
+    return this.testChain.deploy(code);
   }
 
   /** Returns an operation of an owner's account with plenty of gas and stub signatures. */
@@ -153,7 +156,13 @@ export class OperationsOnAnvil {
       'the bundle is in no block',
     );
     const { blockNumber, gasUsed } = receipt;
-    return { gasUsed, inclusions: await this.chain.inclusions(blockNumber, blockNumber) };
+    // geth may return a receipt a moment before its head is that block.
+    const inclusions = await eventually(
+      () => this.chain.inclusions(blockNumber, blockNumber),
+      MINED_WITHIN_MS,
+      'the block of the bundle cannot be read',
+    );
+    return { gasUsed, inclusions };
   }
 
   /** Deploys the account of an owner. */
