@@ -4,17 +4,16 @@ import {
   Contract,
   getCreate2Address,
   getCreateAddress,
-  isError,
   JsonRpcProvider,
   keccak256,
   Wallet,
   zeroPadValue,
-  type TransactionRequest,
 } from 'ethers';
 import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { PreparedChain } from './domain/prepared-chain.ts';
 import { contractCode } from './contracts.ts';
+import { Funder, sendFrom } from './sent-transactions.ethers.ts';
 
 /** Deploys with CREATE2 for any caller, at an address that follows from salt and code. It exists on most chains. */
 const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
@@ -33,7 +32,6 @@ const PAYMASTER_ABI = [
 const OWNER_GAS = 2_000_000n;
 const WITHDRAWAL_GAS = 100_000n;
 const POLL_MS = 20;
-const MINED_WITHIN_MS = 300_000;
 const abi = AbiCoder.defaultAbiCoder();
 
 /** Private keys, `0x` hex. */
@@ -244,46 +242,5 @@ export class ChainContracts {
     return (await this.provider.getCode(address)) !== '0x';
   }
 }
-
-/** The account that pays. Its transactions may be sent concurrently: they have consecutive nonces. */
-class Funder {
-  private readonly wallet: Wallet | undefined;
-  private nonce: Promise<number> | undefined;
-
-  constructor(
-    provider: JsonRpcProvider,
-    private readonly chainId: number,
-    key: string | undefined,
-  ) {
-    this.wallet = key === undefined ? undefined : new Wallet(key, provider);
-  }
-
-  async send(transaction: TransactionRequest): Promise<string> {
-    const { wallet } = this;
-    if (!wallet) {
-      const what = `chain ${String(this.chainId)} lacks contracts, balance or deposit`;
-      throw new CannotStart(`${what}: name a file with the key of an account that pays by --funder-key-file`);
-    }
-    const mine = (this.nonce ?? wallet.getNonce('latest')).then((nonce) => nonce);
-    this.nonce = mine.then((nonce) => nonce + 1);
-    return sendFrom(wallet, { ...transaction, nonce: await mine });
-  }
-}
-
-/** Sends, and waits for the block. @returns the hash. @throws CannotStart if the sender cannot pay, or sends something else */
-const sendFrom = async (wallet: Wallet, transaction: TransactionRequest): Promise<string> => {
-  try {
-    const sent = await wallet.sendTransaction(transaction);
-    await sent.wait(1, MINED_WITHIN_MS);
-    return sent.hash;
-  } catch (error) {
-    if (isError(error, 'NONCE_EXPIRED') || isError(error, 'REPLACEMENT_UNDERPRICED')) {
-      const what = `another transaction of ${wallet.address} is under way`;
-      throw new CannotStart(`${what}: run this again when it is in a block`, { cause: error });
-    }
-    if (!isError(error, 'INSUFFICIENT_FUNDS')) throw error;
-    throw new CannotStart(`${wallet.address} has too little balance to pay for this: send it some`, { cause: error });
-  }
-};
 
 const word = (address: string): string => abi.encode(['address'], [address]);
