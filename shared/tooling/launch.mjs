@@ -32,14 +32,15 @@ const watchNpm = (onGone) => {
  * that it receives a Ctrl-C only once, from this process. If this process is killed, the child's IPC channel disconnects.
  * @param {string[]} argv
  * @param {(line: string) => void} [onLine] receives the child's output line by line; without it the child writes to this terminal
+ * @param {NodeJS.ProcessEnv} [environment] default: that of this process
  * @returns {Promise<number>}
  */
-export const runNode = (argv, onLine) => {
+export const runNode = (argv, onLine, environment = process.env) => {
   const output = onLine ? 'pipe' : 'inherit';
   // A process with keys opens no debugger to whoever may send it SIGUSR1.
   const child = spawn(nodeBinary(), ['--disable-sigusr1', ...argv], {
     detached: true,
-    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env },
+    env: { NODE_COMPILE_CACHE: COMPILED, ...environment },
     stdio: ['inherit', output, output, 'ipc'],
   });
   for (const stream of [child.stdout, child.stderr]) {

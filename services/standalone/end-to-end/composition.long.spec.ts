@@ -10,6 +10,6 @@ describe('docker-compose.yml, in production', () => {
     jest.setTimeout(TEST_MS);
     mainPathContract((_, chain) => RunningComposition.start(chain.setting));
   } else {
-    it.skip('takes minutes and a container engine: npm run test:compose', () => undefined);
+    it.skip('takes minutes and a container engine: npm run test:all -- composition', () => undefined);
   }
 });

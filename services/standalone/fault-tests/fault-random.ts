@@ -5,7 +5,7 @@ const SEEDS = 2 ** 31;
 
 /**
  * Returns the random numbers of a spec, which decide what is killed and when. Each run has another seed, and prints it;
- * `FAULT_SEED=7 npm run test:faults` draws the same again.
+ * `FAULT_SEED=7 npm run test:all -- faults` draws the same again.
  */
 export const faultRandom = (): SeededRandom => {
   const seed = Number(process.env['FAULT_SEED'] ?? randomInt(SEEDS));

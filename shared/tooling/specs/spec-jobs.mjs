@@ -1,12 +1,11 @@
 /**
  * Each is a jest of its own, and both run at the same time: the specs of whole systems wait for processes, chains and
  * servers, while the others compute. In one jest with as many workers, the slow specs would fill all of them at last.
- * The others have more workers than cores where nothing long runs beside them, because half of their time they wait too.
- * @param {boolean} withLong
+ * The others have more workers than cores, because half of their time they wait too.
  */
-const jobs = (withLong) => [
-  { name: 'systems', args: ['--selectProjects', 'end-to-end', ...(withLong ? ['long'] : [])] },
-  { name: 'others', args: ['--selectProjects', 'unit', 'integration', ...(withLong ? [] : ['--maxWorkers=4'])] },
+const jobs = [
+  { name: 'systems', args: ['--selectProjects', 'end-to-end'] },
+  { name: 'others', args: ['--selectProjects', 'unit', 'integration', '--maxWorkers=4'] },
 ];
 
 /** A spec that fails may leave a process behind, for which jest would wait. */
@@ -23,15 +22,14 @@ export const countsLine = ({ passed, failed, skipped }) =>
   `${String(passed)} passed, ${String(failed)} failed${skipped > 0 ? `, ${String(skipped)} skipped` : ''}`;
 
 /**
- * Runs every spec, the long ones only where they are asked for. Each line of output begins with the name of its job; the
+ * Runs every spec but the long ones. Each line of output begins with the name of its job; the
  * summaries are printed again at the end.
  * @param {object} options
- * @param {boolean} options.withLong
  * @param {(args: string[], onLine: (line: string) => void) => Promise<number>} options.run runs jest, returns its exit code
  * @param {(text: string) => void} options.print
  * @returns {Promise<number>} the exit code
  */
-export const runSpecJobs = async ({ withLong, run, print }) => {
+export const runSpecJobs = async ({ run, print }) => {
   /** @param {{ name: string, args: string[] }} job */
   const runJob = async ({ name, args }) => {
     const startedAt = performance.now();
@@ -49,7 +47,7 @@ export const runSpecJobs = async ({ withLong, run, print }) => {
     const text = [`\n${name}: exit code ${String(code)} after ${seconds} s`, ...summary].join('\n');
     return { code, counts, text };
   };
-  const results = await Promise.all(jobs(withLong).map(runJob));
+  const results = await Promise.all(jobs.map(runJob));
   for (const { text } of results) print(text);
   /** @param {keyof Counts} name */
   const sum = (name) => results.reduce((total, { counts }) => total + counts[name], 0);

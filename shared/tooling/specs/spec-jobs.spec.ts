@@ -6,11 +6,10 @@ type Output = readonly [lines: readonly string[], code?: number];
 const nameOf = (args: readonly string[]): string => (args.includes('unit') ? 'others' : 'systems');
 
 /** Runs the jobs, of which each prints that two specs passed, or what is given; returns what is printed, and how they ran. */
-const run = async (outputs: Readonly<Record<string, Output>> = {}, withLong = false) => {
+const run = async (outputs: Readonly<Record<string, Output>> = {}) => {
   const printed: string[] = [];
   const ran: string[] = [];
   const code = await runSpecJobs({
-    withLong,
     run: async (args, onLine) => {
       const job = nameOf(args);
       const [lines, exitCode = 0] = outputs[job] ?? [['2 passed, 0 failed']];
@@ -54,11 +53,6 @@ describe('the spec jobs', () => {
       'systems ends',
       'others ends',
     ]);
-  });
-
-  it('run the long specs where these are asked for', async () => {
-    const { ran } = await run({}, true);
-    expect(ran[0]).toBe('systems begins: end-to-end, long');
   });
 
   it('fail when one of them fails, and name the failed file and its tests once more', async () => {

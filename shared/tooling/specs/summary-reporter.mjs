@@ -27,7 +27,7 @@ const cut = (text) =>
  * The failures of a spec file, each as one line with its place and the beginning of its message.
  * @param {FileResult} file
  */
-const failuresOf = ({ testFilePath, testExecError, testResults }) =>
+export const failuresOf = ({ testFilePath, testExecError, testResults }) =>
   [
     // jest has the failures of `afterAll` in the stack, and no message.
     {

@@ -35,7 +35,7 @@ export const missingServers = (specs, environment) =>
 const suites = {
   TEST_SERVERS: 'No TEST_SERVERS: specs that stop and start a server are skipped. docs/testing.md says how to set it.',
   GETH: 'No GETH: specs that need a real geth are skipped. docs/testing.md says how to set it.',
-  ANNALS_COMPOSE: 'The suite on a composition is skipped. npm run test:compose runs it.',
+  ANNALS_COMPOSE: 'The suite on a composition is skipped. npm run test:all -- composition runs it.',
 };
 
 /** How a test is written that is skipped on a real geth, and what is printed of it. */
@@ -43,22 +43,6 @@ const ONLY_ON_ANVIL = {
   text: 'onAnvil(it)',
   line: 'With GETH, tests that write code or lower a balance are skipped: on a real chain only transactions change the state.',
 };
-/** How a spec starts a chain that may be a real geth. */
-const ON_EITHER_CHAIN = 'startTestChain';
-
-/**
- * Whether a spec tests more in the run of all specs than in `npm test`: it is long, needs a server, draws at random, or
- * runs on a real geth, which `npm test` may have had no setting for.
- * @param {{ file: string, text: string }} spec
- * @param {NodeJS.ProcessEnv} environment
- */
-export const differsInLongRun = ({ file, text }, environment) =>
-  /\.long\.spec\.ts$|\.simulation\./.test(file) ||
-  (Boolean(environment['GETH']) && text.includes(ON_EITHER_CHAIN)) ||
-  [...Object.keys(servers), ...Object.keys(suites), 'FUZZ_REQUESTS', 'casesOf('].some((setting) =>
-    text.includes(setting),
-  );
-
 /**
  * One line for each suite among these specs that is skipped, and for tests that a real geth cannot run.
  * @param {readonly string[]} specs their texts

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { differsInLongRun, missingServers, skippedSuites, startServers, type StartServer } from './test-servers.mjs';
+import { missingServers, skippedSuites, startServers, type StartServer } from './test-servers.mjs';
 
 const KAFKA_SPEC = "whereServer('KAFKA_BROKERS', (brokers) => {});";
 const MONGO_SPEC = "whereServer('MONGO_URL', (url) => {});";
@@ -66,7 +66,7 @@ describe('the suites that need a setting', () => {
   it('are reported as skipped, one line each, if they are selected and their setting is not set', () => {
     expect(skippedSuites([FAULTS_SPEC, FAULTS_SPEC, COMPOSE_SPEC], {})).toEqual([
       'No TEST_SERVERS: specs that stop and start a server are skipped. docs/testing.md says how to set it.',
-      'The suite on a composition is skipped. npm run test:compose runs it.',
+      'The suite on a composition is skipped. npm run test:all -- composition runs it.',
     ]);
     expect(skippedSuites([KAFKA_SPEC, ANVIL_SPEC], {})).toEqual([]);
     expect(skippedSuites([FAULTS_SPEC, COMPOSE_SPEC], { TEST_SERVERS: '/servers', ANNALS_COMPOSE: '1' })).toEqual([]);
@@ -80,26 +80,5 @@ describe('the suites that need a setting', () => {
       'With GETH, tests that write code or lower a balance are skipped: on a real chain only transactions change the state.',
     ]);
     expect(skippedSuites([GETH_SPEC], { GETH: '/bin/geth' })).toEqual([]);
-  });
-});
-
-describe('the run of all specs without those that npm test has run', () => {
-  it.each([
-    ['a/killed-catcher.long.spec.ts', ''],
-    ['a/bundler.simulation.odd.spec.ts', ''],
-    ['a/fuzzer.int.spec.ts', "process.env['FUZZ_REQUESTS']"],
-    ['a/message-bus.kafka.int.spec.ts', KAFKA_SPEC],
-    ['a/faults.int.spec.ts', "whereServer('TEST_SERVERS', () => {});"],
-  ])('runs %s', (file, text) => {
-    expect(differsInLongRun({ file, text }, {})).toBe(true);
-  });
-
-  it('leaves out a spec that is neither long nor on a server nor random', () => {
-    expect(differsInLongRun({ file: 'a/rate-limits.int.spec.ts', text: "it('counts', () => {});" }, {})).toBe(false);
-  });
-
-  it('runs a spec on either chain again only if there is a geth', () => {
-    const spec = { file: 'a/sends.int.spec.ts', text: 'startTestChain(folder)' };
-    expect([differsInLongRun(spec, {}), differsInLongRun(spec, { GETH: '/bin/geth' })]).toEqual([false, true]);
   });
 });

@@ -18,7 +18,7 @@ import { ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
 import { roundRobin } from '../../../../shared/testing/round-robin.ts';
 import { asGeth, HostileOperations } from './hostile-operations.ethers.ts';
 
-/** `SEED=7 OPERATIONS=500 npm run test:attacks -- hostile-operations` */
+/** `SEED=7 OPERATIONS=500 npm test -- hostile-operations` */
 const SEED = Number(process.env['SEED'] ?? 1);
 const OPERATIONS = Number(process.env['OPERATIONS'] ?? (isFullSize ? 500 : 60));
 const USERS = isFullSize ? 50 : 20;
