@@ -67,8 +67,10 @@ export class RunningComposition implements WholeProgram {
     try {
       // A run that was interrupted may have left containers.
       await composition.compose('down', '--volumes');
-      // The network must exist before the chain can be reached from it.
-      await composition.compose('up', '-d', '--build', 'chain');
+      // The network must exist before the chain can be reached from it. An engine that has just removed a network of this name
+      // does not find the new network for a moment.
+      const upChain = () => composition.compose('up', '-d', '--build', 'chain').then(() => true);
+      await eventually(upChain, READY_WITHIN_MS, 'the chain of the composition must start');
       composition.environment['CHAIN_RPC_URL'] = await composition.leadTo(rpcUrl);
       await composition.restart();
       composition.current = { ...(await composition.introduce()), chainId, rpcUrl };
