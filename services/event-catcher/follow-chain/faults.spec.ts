@@ -222,6 +222,23 @@ describe('a watch that is extended before it is live,', () => {
   });
 });
 
+it('the first request for a range is small, and later ones grow where there are few events', async () => {
+  await using follower = new FollowerUnderTest();
+  for (let block = 0; block < 3_000; block += 1) follower.chain.mine([]);
+  await follower.register();
+  const sizes: number[] = [];
+  const reader = overriding<ChainReader>(follower.chain, {
+    logsOfRange: (from, to, filter) => {
+      sizes.push(to - from + 1);
+      return follower.chain.logsOfRange(from, to, filter);
+    },
+  });
+  await follower.follow({ reader });
+  await follower.stop();
+  expect(sizes[0]).toBe(50);
+  expect(sizes.length).toBeLessThan(6);
+});
+
 describe('a provider', () => {
   it('that drops orphaned blocks does not stop a watch whose blocks were reorganised before it joined', () =>
     inSimulatedTime(async () => {

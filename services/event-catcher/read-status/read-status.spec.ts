@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
 import type { WatchStatus } from '../../../schemas/http/event-catcher/watched-contract.ts';
+import { problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
 import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/routes/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 
@@ -47,6 +48,16 @@ describe('the status of a watch', () => {
       verifiedBlock: null,
       lastError: null,
       gaps: [],
+    });
+  });
+
+  it('is backfilling up to the head until the follower has added it', async () => {
+    await catcher.documents.advance({ watchesUpTo: 0 });
+    expect(await status()).toMatchObject({
+      state: 'backfilling',
+      currentBlockNumber: 9,
+      headBlock: HEAD,
+      lagBlocks: HEAD - 9,
     });
   });
 
@@ -138,6 +149,17 @@ describe('the status of a watch', () => {
     expect((await ask('Transfer', TOKEN.toLowerCase())).status).toBe(200);
     const unescaped = `/api/v1/status/2484/${TOKEN}/Transfer(address,address,uint256)`;
     expect((await catcher.ask(unescaped, { app: null })).status).toBe(200);
+  });
+
+  it('is refused for a name that two events share, and the detail names both', async () => {
+    const other = { ...transferAbi, inputs: transferAbi.inputs.slice(0, 2) };
+    const eventSignature = 'Transfer(address indexed,address indexed)';
+    const { id } = await catcher.registered({ eventSignature, eventAbi: eventAbi(other) });
+    await catcher.documents.project();
+    const problem = await problemOfAnswer(await ask());
+    expect(problem.code).toBe('validation_failed');
+    for (const signature of [TRANSFER, eventSignature]) expect(problem.detail).toContain(signature);
+    expect((await status('Transfer(address,address)')).id).toBe(id);
   });
 
   it('is that of the oldest of several watches that match the event, or of the one that an id names', async () => {

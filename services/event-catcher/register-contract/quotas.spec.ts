@@ -48,6 +48,13 @@ describe('the quota of registrations', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array<number>(9).fill(403)]);
   });
 
+  it('refuses a registration that is tried out, by the same rule', async () => {
+    await start({ userWatches: 1 });
+    expect((await register(1)).status).toBe(201);
+    const tried = await catcher.post('/api/v1/contracts?dryRun=true', registration(contractOf(2)), { user: 'usr_1' });
+    expect(await problemOfAnswer(tried)).toMatchObject({ code: 'quota_exceeded', rule: 'userWatches' });
+  });
+
   it('is counted for each user who claims the same watch, once, and is returned to each', async () => {
     await start({ userWatches: 1 });
     const first = await register(1);

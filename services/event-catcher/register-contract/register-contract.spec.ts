@@ -100,6 +100,11 @@ describe('registering a contract event', () => {
     expect(ids.size).toBe(fragments.length);
   });
 
+  it('gives an anonymous event no first topic', async () => {
+    const anonymous = await catcher.registered({ eventAbi: eventAbi({ ...transferAbi, anonymous: true }) });
+    expect(anonymous).toMatchObject({ topic0: null, eventSignature: TRANSFER });
+  });
+
   it('finds the block in which a contract was deployed', async () => {
     for (const block of [0, 1, 7, HEAD - 1, HEAD]) {
       const contractAddress = `0x${String(block).padStart(40, '1')}`;

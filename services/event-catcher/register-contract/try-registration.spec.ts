@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher/event-catcher-routes.ts';
-import { BlocksRefused, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import { HEAD, registration, TOKEN } from '../testing/routes/catcher-fixtures.ts';
-import { codeOf } from '../../../shared/testing/http/problem-of-answer.ts';
+import { codeOf, problemOfAnswer } from '../../../shared/testing/http/problem-of-answer.ts';
 import { inSimulatedTime } from '../../../shared/testing/simulation/simulated-globals.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/routes/catcher-routes.module.ts';
 import { transferWatch } from '../testing/example-watches.ts';
@@ -93,6 +93,19 @@ describe('a registration that is tried out', () => {
     expect(await (await attempt({}, key)).json()).toEqual(first);
     const registering = catcher.post('/api/v1/contracts', registration(), { headers: key });
     expect(await codeOf(registering)).toBe('idempotency_key_reused');
+  });
+
+  it.each([
+    ['start_block_in_future', { startBlock: HEAD + 1 }],
+    ['chain_not_supported', { chainId: 1 }],
+    ['event_abi_mismatch', { eventAbi: '[]' }],
+  ])('is refused as a registration is: %s', async (code, changes) => {
+    expect(await codeOf(attempt(changes))).toBe(code);
+  });
+
+  it('is refused while the chain does not answer', async () => {
+    catcher.chain.failure = new ChainUnavailable('no provider');
+    expect(await problemOfAnswer(await attempt())).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
   });
 });
 

@@ -78,6 +78,12 @@ describe('a watch that somebody claims', () => {
     expect(refusal).toMatchObject({ status: 403, code: 'quota_exceeded', rule: 'backfillBlocks' });
   });
 
+  it('is read again when another app registers it while it is paused', async () => {
+    await change('pause');
+    expect(await stateOf(catcher.register({}, 'app_2'))).toBe('backfilling');
+    expect(await typesOf()).toEqual(['ContractRegistered', 'WatchPaused', 'ContractRegistered', 'WatchResumed']);
+  });
+
   it('is there until the last claim is dropped, and again, under its id, when it is registered again', async () => {
     await catcher.register({}, 'app_2');
     const answer = await remove();

@@ -167,6 +167,18 @@ describe('a log that is too large', () => {
   const bytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value));
   const decodeText = (data: string, type = 'string') => decode([{ name: 'note', type }], { topics: [], data });
 
+  it('is one whose arguments have more than 256 KiB as JSON, whatever its characters take', () => {
+    for (const character of ['x', '"', '\0', 'é', '🏝']) {
+      const fitting = Math.floor((DATA_BYTES_MAX - bytes({ note: '' })) / (bytes(character) - 2));
+      const note = character.repeat(fitting);
+      // Compared with ===, because showing a difference of two texts of this length would take minutes.
+      expect([character, decodeText(text(note))['note'] === note]).toEqual([character, true]);
+      expect(Object.keys(decodeText(text(note + character)))).toEqual(['raw', 'error']);
+    }
+    const contents = Buffer.alloc(130_000, 'ab', 'hex');
+    expect(decodeText(encoded(contents), 'bytes')['note'] === `0x${contents.toString('hex')}`).toBe(true);
+  });
+
   it('is decoded to its topics, the beginning of its data, and the length and hash of all of it', () => {
     const data = text('\0'.repeat(100_000));
     expect(decodeText(data)).toEqual({

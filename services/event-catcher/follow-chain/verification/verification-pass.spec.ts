@@ -238,6 +238,43 @@ describe('the verification of a chain', () => {
     expect([Math.min(...replayed), Math.max(...replayed)]).toEqual([11, 30]);
   });
 
+  it('begins with the lowest block of the watches that are behind', async () => {
+    await follower.register(elsewhere);
+    follower.verifiedEveryMs = 3_600_000;
+    follower.start();
+    await follower.caughtUp();
+    await follower.stop();
+    follower.verifiedEveryMs = 1;
+    const behind = [
+      { watchIds: [elsewhere.watchId], next: 30 },
+      { watchIds: [transferWatch.watchId], next: 10 },
+    ];
+    const watchesUpTo = (await follower.progress())?.watchesUpTo ?? 0;
+    const verified = { chainId: 2484, verified: 55, behind, watchesUpTo };
+    await follower.store.append('chain-2484-verified', -1, [anEvent({ type: 'ChainVerified', data: verified })]);
+    const { reader, asked } = counted();
+    follower.start({ reader });
+    await follower.verified();
+    expect(asked[0]).toMatch(/^10-/);
+  });
+
+  it('is said to stand still once it has failed three times in a row, until it succeeds', async () => {
+    const warning = () => follower.meter.warningOf(transferWatch.watchId);
+    const warnings: (string | null)[] = [];
+    const reader = overriding<ChainReader>(follower.chain, {
+      crossCheckedLogs: (...asked) => {
+        warnings.push(warning());
+        if (warnings.length <= 3) return Promise.reject(new ChainUnavailable('no provider answers'));
+        return follower.chain.crossCheckedLogs(...asked);
+      },
+    });
+    follower.start({ reader });
+    await follower.verified();
+    const said = expect.stringContaining('cannot be verified: no provider answers');
+    expect(warnings.slice(0, 4)).toEqual([null, null, null, said]);
+    expect(warning()).toBeNull();
+  });
+
   it('verifies the others where one cannot be read', async () => {
     await follower.register(elsewhere);
     await follower.register(approvalWatch);
