@@ -6,15 +6,13 @@ import { STREAM_NAMESPACE, type StreamEvent } from '../../../schemas/socket/stre
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { AnnalsError } from '../annals-error.ts';
+import type { SubscribeRequest } from '../routes.ts';
 import { Events, type EventsOptions } from './events.ts';
 import { nodeAt } from './stream-nodes.ts';
 import { CHANGES_WAITING_MAX, type Patience, type StreamState } from './subscription.ts';
 
 type Acknowledge = (answer: unknown) => void;
-interface Subscribing {
-  cursor?: string;
-  fromBlock?: number;
-}
+type Subscribing = Pick<SubscribeRequest, 'cursor' | 'fromBlock'>;
 const WITHIN_MS = 20_000;
 const HOUR_MS = 3_600_000;
 /** Short pauses, and no answer that is late. */
@@ -284,16 +282,19 @@ describe('events of a stream', () => {
     onSubscribe = (_, acknowledge) => {
       acknowledge({ ok: false, error: { code: 'watch_not_found', title: 'No', detail: 'register it first' } });
     };
-    const reader = new Reader(events);
-    expect(await reader.ended).toMatchObject({ code: 'watch_not_found', status: 404 });
+    expect(await new Reader(events).ended).toMatchObject({ code: 'watch_not_found', status: 404 });
   });
 
-  it('end when the signal aborts, with its reason', async () => {
+  it('end when the signal aborts, with its reason, also before the node has answered', async () => {
     const reason = new Error('enough');
     const stopping = new AbortController();
     const reader = await open({ signal: stopping.signal });
+    onSubscribe = () => undefined;
+    const unanswered = new Reader(events, { signal: stopping.signal, eventSignature: 'Approval' });
+    await eventually(() => subscribed.length === 2, WITHIN_MS, 'the command must arrive');
     stopping.abort(reason);
     expect(await reader.ended).toBe(reason);
+    expect(await unanswered.ended).toBe(reason);
   });
 
   describe('after a failure that can pass', () => {
@@ -367,11 +368,13 @@ describe('events of a stream', () => {
       expect(sockets.length).toBeGreaterThanOrEqual(3);
     });
 
-    it('of the subscription, subscribe again', async () => {
+    it('of the subscription, subscribe again, until it is stopped for good', async () => {
       await subscribe();
       sockets[0]?.emit('stopped', { subscriptionId: 'sub_1', code: 'dependency_unavailable' });
       await resumes();
       expect(sockets).toHaveLength(1);
+      sockets[0]?.emit('stopped', { subscriptionId: 'sub_2', code: 'session_revoked' });
+      expect(await reader.ended).toMatchObject({ name: 'AnnalsError', code: 'session_revoked' });
     });
 
     it.each(['origin_not_allowed', 'session_revoked', 'validation_failed'])(
