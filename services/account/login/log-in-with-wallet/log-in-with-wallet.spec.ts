@@ -217,6 +217,17 @@ describe('logging in with a wallet', () => {
     );
   });
 
+  it('redeems any of ten open challenges; an eleventh closes the oldest', async () => {
+    const wallet = account.newWallet();
+    const messages: string[] = [];
+    for (let issued = 0; issued < 11; issued += 1) messages.push((await account.challengeFor(wallet.address)).message);
+    const [oldest, ...open] = messages.map(
+      (message) => () => account.redeem(wallet.address, wallet.signMessageSync(message)),
+    );
+    expect(oldest && (await codeOf(oldest()))).toBe('wallet_signature_invalid');
+    for (const redeem of open) expect((await redeem()).status).toBe(201);
+  });
+
   it('is kept open, and given to all others, whatever some addresses ask for, up to a hundred of all', async () => {
     const RATE_LIMITS = '{"login":{"points":1000,"seconds":60},"address":{"points":1000,"seconds":1}}';
     await using proxied = await startAccountUnderTest(folder, { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMITS });
