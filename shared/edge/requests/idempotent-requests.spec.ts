@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { toAppend, Transactor } from '../../event-store/transactions/transact.ts';
 import { Refusal } from '../../errors/refusal.ts';
 import { sha256 } from '../../primitives/ids.ts';
@@ -7,8 +7,9 @@ import { eventually } from '../../testing/eventually.ts';
 import { anEvent, someMetadata } from '../../testing/event-builder.ts';
 import { inSimulatedTime } from '../../testing/simulation/simulated-globals.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../../testing/test-foundation.ts';
+import { freezePerformance, untilTrue } from '../../testing/http/frozen-timers.ts';
 import { problemOfAnswer } from '../../testing/http/problem-of-answer.ts';
-import { startThings } from '../../testing/http/things-service.ts';
+import { heldCount, letGo, startThings } from '../../testing/http/things-service.ts';
 import { IdempotentRequests, type StoredAnswer, type IdempotentRequest } from './idempotent-requests.ts';
 
 const request: IdempotentRequest = {
@@ -225,6 +226,26 @@ describe('Idempotency-Key', () => {
     const head = await things.foundation.eventStore.head();
     expect((await problemOfAnswer(await signed('wrong'))).code).toBe('bot_signature_invalid');
     expect(await things.foundation.eventStore.head()).toBe(head);
+  });
+
+  it('of two signed requests at once, carries out one and repeats its answer', async () => {
+    await using things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    const before = { made: things.made(), replayed: things.replayed() };
+    const body = JSON.stringify({ signature: randomUUID(), name: 'held' });
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' };
+    const signed = () => things.ask('/signed-things', { method: 'POST', headers, body });
+    freezePerformance();
+    try {
+      const first = signed();
+      await untilTrue(() => heldCount() === 1);
+      const second = signed();
+      await untilTrue(() => things.replayed() === before.replayed + 1);
+      letGo();
+      for (const answer of [await first, await second]) expect(await answer.json()).toEqual({ made: before.made + 1 });
+    } finally {
+      jest.useRealTimers();
+    }
+    expect(things.made()).toBe(before.made + 1);
   });
 
   it('is refused when it is too long or invisible', async () => {

@@ -71,6 +71,7 @@ const beHeld = async (): Promise<void> => {
 };
 
 let made = 0;
+let replayed = 0;
 const used = new Set<string>();
 
 @Controller()
@@ -100,11 +101,15 @@ class ThingsHttp {
   @Implements(makeSigned)
   async makeSigned({ body }: ParsedRequest<typeof makeSigned>): Promise<CommandAnswer<{ made: number }>> {
     if (body.signature === 'wrong') throw new Refusal('bot_signature_invalid', 'not signed');
-    if (used.has(body.signature)) throw new Refusal('request_replayed', 'the signature was used');
+    if (used.has(body.signature)) {
+      replayed += 1;
+      throw new Refusal('request_replayed', 'the signature was used');
+    }
     used.add(body.signature);
     made += 1;
-    const answer = { body: { made }, position: 7 };
-    return Promise.resolve(answer);
+    const count = made;
+    if (body.name === 'held') await beHeld();
+    return { body: { made: count }, position: 7 };
   }
 
   @Implements(makeThing)
@@ -153,5 +158,6 @@ export const startThings = async (
     const json = { authorization, 'content-type': 'application/json', ...headers };
     return ask('/things', { method: 'POST', headers: json, body: JSON.stringify(body) });
   };
-  return { foundation, service, tokens, ask, post, made: () => made, [Symbol.asyncDispose]: () => service.close() };
+  const counts = { made: () => made, replayed: () => replayed };
+  return { foundation, service, tokens, ask, post, ...counts, [Symbol.asyncDispose]: () => service.close() };
 };
