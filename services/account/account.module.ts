@@ -42,11 +42,13 @@ type AccountOptions = Pick<ServiceOptions, 'readiness' | 'configure'> & {
   providerLimits?: ProviderLimits;
   /** How long an endpoint of a chain may take for an answer about the newest state. Default: 2 s. */
   chainAnswersWithinMs?: number;
+  /** How long the status of a chain waits for each of its parts. Default: 500 ms. */
+  statusWithinMs?: number;
 };
 
 export const startAccount = async (
   foundation: Foundation & WithKeyVault,
-  { passwordOptions, messageWithinMs, providerLimits, chainAnswersWithinMs, ...options }: AccountOptions = {},
+  { passwordOptions, messageWithinMs, providerLimits, ...options }: AccountOptions = {},
 ): Promise<RunningAccount> => {
   const { HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
   const personalData = personalDataOf(foundation);
@@ -60,17 +62,17 @@ export const startAccount = async (
   const transactor = new Transactor(eventStore, clock, ids, personalData);
   const openedApps = openApps(transactor, foundation);
   const { apps, appCallers } = openedApps;
-  const chains = openAccountChains(CHAINS, chainAnswersWithinMs);
+  const chains = openAccountChains(CHAINS, options.chainAnswersWithinMs);
   const { opened, latestStates } = chains;
   const channels = await openChannels(foundation, ownUrl, messageWithinMs);
   const history = await openHistory(keys);
   const { historyThread } = history;
-  const onchain = openOnchain({ foundation, transactor, keys, historyThread, apps, opened, latestStates });
+  const shared = { foundation, transactor, keys, apps, latestStates };
+  const onchain = openOnchain({ ...shared, historyThread, opened, statusWithinMs: options.statusWithinMs });
   const { smartAccounts: accounts } = onchain;
   const sessions = await openSessions({ store: signingKeyStore(foundation), transactor, readStore, logger, ownUrl });
   const { tokens } = sessions;
-  const needs = { foundation, transactor, keys, channels, latestStates, providerLimits };
-  const login = await openLogin({ ...needs, apps, accounts, tokens, passwordOptions });
+  const login = await openLogin({ ...shared, channels, providerLimits, accounts, tokens, passwordOptions });
   const log = await openLog({ ...foundation, transactor, keys, ownUrl });
   const erasure = openErasure(transactor, keys, onchain.accountUse);
   const users = openUsers({ eventStore, readStore, personalData, thread: historyThread });

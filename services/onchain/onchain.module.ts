@@ -56,6 +56,8 @@ interface OnchainOptions {
   /** Closed by whoever opened them. */
   opened: readonly OpenedChain[];
   latestStates: LatestStates;
+  /** How long the status of a chain waits for each of its parts. */
+  statusWithinMs: number | undefined;
 }
 
 @Module({})
@@ -135,7 +137,13 @@ export const openOnchain = (options: OnchainOptions) => {
     module,
     smartAccounts,
     accountUse: new AccountUse(nonces, latestStates),
-    chainStatuses: new ChainStatuses({ served: chains, conditions, transactor, readStore }),
+    chainStatuses: new ChainStatuses({
+      served: chains,
+      conditions,
+      transactor,
+      readStore,
+      answersWithinMs: options.statusWithinMs,
+    }),
     loops: bundled.map((chain) => bundleLoopFor(chain, { foundation, transactor, keys, ...parts })),
   };
 };

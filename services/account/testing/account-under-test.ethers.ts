@@ -44,6 +44,7 @@ const UNDER_TEST = {
   messageWithinMs: MESSAGE_WITHIN_MS,
   providerLimits: PROVIDER_LIMITS,
   chainAnswersWithinMs: CHAIN_ANSWERS_WITHIN_MS,
+  statusWithinMs: CHAIN_ANSWERS_WITHIN_MS,
 };
 
 const signatures = new Map<string, string>();

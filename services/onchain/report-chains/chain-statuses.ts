@@ -44,6 +44,8 @@ interface Parts {
   conditions: ChainConditions;
   transactor: Transactor;
   readStore: ReadStore;
+  /** How long a status waits for each part. Default: 500 ms. */
+  answersWithinMs?: number | undefined;
 }
 
 /** Reports the status of the served chains, as far as it can be read while a chain or a store is down. */
@@ -64,16 +66,14 @@ export class ChainStatuses {
 
   private async status(one: ServedChain, up: StoresUp): Promise<ReportedChain> {
     const { chainId, entryPoint, accountFactory, bundlerUrls: [bundlerUrl] = [] } = one.settings;
-    const { transactor, conditions } = this.parts;
+    const { transactor, conditions, answersWithinMs = ANSWERS_WITHIN_MS } = this.parts;
     const load = () => transactor.load(onchainStream(chainId), preparedChainFold);
-    const prepared = up.eventStore ? (await inTime(load, ANSWERS_WITHIN_MS))?.state : undefined;
+    const prepared = up.eventStore ? (await inTime(load, answersWithinMs))?.state : undefined;
     const payers = payersOf(one.settings, prepared);
     const [condition, read, heldUp] = await Promise.all([
-      conditions.of(one, payers, ANSWERS_WITHIN_MS),
-      up.readStore ? inTime(() => this.read(chainId), ANSWERS_WITHIN_MS) : undefined,
-      up.readStore && up.eventStore
-        ? inTime(() => this.heldUp(chainId, payers.executors), ANSWERS_WITHIN_MS)
-        : undefined,
+      conditions.of(one, payers, answersWithinMs),
+      up.readStore ? inTime(() => this.read(chainId), answersWithinMs) : undefined,
+      up.readStore && up.eventStore ? inTime(() => this.heldUp(chainId, payers.executors), answersWithinMs) : undefined,
     ]);
     const { depositWei } = condition ?? {};
     const isCovered = depositWei === undefined || depositWei >= (read?.reserved ?? 0n);
