@@ -18,17 +18,11 @@ import { createAccountData, executeCall } from '../operations/domain/account-cal
 import { signedTransaction, transactionDigest, transactionHash } from '../bundler/domain/bundle-transaction.ts';
 import { FORKS } from '../operations/domain/fork-rules.ts';
 import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
-import {
-  ownerDigest,
-  paymasterData,
-  paymasterDigest,
-  STUB_PAYMASTER_DATA,
-  STUB_SIGNATURE,
-  userOpHash,
-} from '../operations/domain/operation-hash.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE, userOpHash } from '../operations/domain/operation-hash.ts';
 import { preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
 import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
+import { signOperation } from '../testing/signed-operation.ts';
 
 const ETHER = 10n ** 18n;
 const FEE = 10n ** 9n;
@@ -41,7 +35,6 @@ const events = new Interface([
 /** By the EntryPoint, for validation and a call that does little. */
 const COUNTED_GAS = 120_000;
 const DEPLOYED = { factory: undefined, verificationGasLimit: 200_000n };
-const hex = (bytes: Buffer) => `0x${bytes.toString('hex')}`;
 
 interface Receipt {
   gasUsed: string;
@@ -95,18 +88,14 @@ describe.each(HARDFORKS)('a bundle of one operation at %s', (hardfork) => {
     data: STUB_PAYMASTER_DATA,
   });
 
-  const signed = ({ key }: Owner, stub: UserOperation): UserOperation => {
-    const operation = { ...stub, preVerificationGas: preVerificationGas(stub, rules) };
-    const { paymaster } = operation;
-    if (paymaster) {
-      const validity = { validUntil: 2 ** 32 - 1, validAfter: 0 };
-      const digest = paymasterDigest({ ...operation, paymaster }, { chainId: CHAIN_ID, ...validity });
-      const signature = hex(signDigest(paymasterKey, digest));
-      operation.paymaster = { ...paymaster, data: paymasterData({ ...validity, signature }) };
-    }
-    const signature = signDigest(key, ownerDigest(userOpHash(operation, chain.entryPoint, CHAIN_ID)));
-    return { ...operation, signature: hex(signature) };
-  };
+  const signed = ({ key }: Owner, stub: UserOperation): UserOperation =>
+    signOperation(
+      { ...stub, preVerificationGas: preVerificationGas(stub, rules) },
+      {
+        ...{ chainId: CHAIN_ID, entryPoint: chain.entryPoint, owner: key },
+        paymaster: { key: paymasterKey, validUntil: 2 ** 32 - 1, validAfter: 0 },
+      },
+    );
 
   const bundle = async (operation: UserOperation) => {
     const executor = addressOfKey(executorKey);

@@ -1,25 +1,20 @@
-import { AbiCoder, concat, JsonRpcProvider, Wallet } from 'ethers';
+import { AbiCoder, concat, getBytes, JsonRpcProvider, Wallet } from 'ethers';
 import { LOCAL_FUNDER_KEY } from '../../../shared/local-chain/development-token.ethers.ts';
 import { chainSettings } from '../../../shared/config/chain-settings.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { startAnvil, type StartChain } from '../../../shared/testing/chain/start-test-chain.ts';
 import type { TestChain } from '../../../shared/testing/chain/test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { randomWallet } from '../../../shared/testing/http/random-wallet.ethers.ts';
 import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
-import {
-  ownerDigest,
-  paymasterData,
-  paymasterDigest,
-  STUB_PAYMASTER_DATA,
-  STUB_SIGNATURE,
-  userOpHash,
-} from '../operations/domain/operation-hash.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
 import { accountAddress } from '../smart-accounts/domain/smart-account.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
 import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
 import { JsonRpcOperationsChain } from '../chain/operations-chain.json-rpc.ts';
 import type { OperationInclusion } from '../chain/operations-chain.ts';
 import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
+import { signOperation } from './signed-operation.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
@@ -42,6 +37,8 @@ export const executeBatch = (calls: readonly { to: string; value?: bigint; data?
   return concat(['0x47e1da2a', abi.encode(['address[]', 'uint256[]', 'bytes[]'], values)]);
 };
 
+const keyOf = ({ privateKey }: Wallet): Uint8Array => getBytes(privateKey);
+
 /** A local chain with the contracts, a paymaster, and an executor that includes operations. */
 export class OperationsOnChain {
   private constructor(
@@ -56,10 +53,7 @@ export class OperationsOnChain {
   ) {}
 
   /** @param startChain default: anvil, whose state a test may write */
-  static async start(
-    folder: string,
-    startChain: (folder: string) => Promise<TestChain> = (name) => Anvil.start(name),
-  ): Promise<OperationsOnChain> {
+  static async start(folder: string, startChain: StartChain = startAnvil): Promise<OperationsOnChain> {
     const testChain = await startChain(folder);
     const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [testChain.rpcUrl] });
     const signer = randomWallet();
@@ -130,16 +124,9 @@ export class OperationsOnChain {
 
   /** Signs an operation with the owner's key, and with our paymaster's if it pays. */
   sign(owner: Wallet, operation: UserOperation): UserOperation {
-    const signed = { ...operation };
-    if (signed.paymaster) {
-      const validity = { validUntil: 0xffffffffffff, validAfter: 0 };
-      const sponsored = { ...operation, paymaster: signed.paymaster };
-      const digest = paymasterDigest(sponsored, { ...validity, chainId: this.chain.chainId });
-      const { serialized: signature } = this.paymasterSigner.signingKey.sign(digest);
-      signed.paymaster = { ...signed.paymaster, data: paymasterData({ ...validity, signature }) };
-    }
-    const digest = ownerDigest(userOpHash(signed, this.chain.entryPoint, this.chain.chainId));
-    return { ...signed, signature: owner.signingKey.sign(digest).serialized };
+    const { chainId, entryPoint } = this.chain;
+    const paymaster = { key: keyOf(this.paymasterSigner), validUntil: 0xffffffffffff, validAfter: 0 };
+    return signOperation(operation, { chainId, entryPoint, owner: keyOf(owner), paymaster });
   }
 
   /** Sends a bundle and waits for its block. The operations may fail. */

@@ -8,6 +8,7 @@ import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import type { Hardfork } from '../../../shared/chain/hardforks.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
+import { startAnvil, type StartChain } from '../../../shared/testing/chain/start-test-chain.ts';
 import type { TestChain } from '../../../shared/testing/chain/test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import {
@@ -62,7 +63,7 @@ interface Options {
   /** Default: the hardfork of the other specs. */
   hardfork?: Hardfork;
   /** Default: anvil, whose state a test may write. */
-  startChain?: (folder: string, hardfork?: Hardfork) => Promise<TestChain>;
+  startChain?: StartChain;
   /** Returns the URL of a proxy in front of the node, which the service uses instead. */
   through?: (rpcUrl: string) => Promise<string>;
 }
@@ -273,9 +274,6 @@ export class SendsUnderTest {
     }
   }
 }
-
-const startAnvil = (folder: string, hardfork?: Hardfork): Promise<TestChain> =>
-  Anvil.start(folder, Anvil.chainId, hardfork);
 
 const prepare = (
   foundation: TestFoundation,

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { HARDFORKS, type Hardfork } from '../../chain/hardforks.ts';
 import { checksumAddress } from '../../chain/identifiers/address.ts';
 import { startLocalChain } from '../../local-chain/local-chain-process.ts';
+import { callNode } from './call-node.ts';
 import { EMITTER, emitting, type EmittedLog } from './emitter.ts';
 import { FIRST_TIP_WEI, type FundedTransaction, type TestChain } from './test-chain.ts';
+import { hex } from './wire-forms.ts';
 
 const CHAIN_ID = 2484;
 /** All specs on chains can be run at an older fork: `HARDFORK=london npm test -- account`. */
 const HARDFORK: Hardfork = HARDFORKS.find((one) => one === process.env['HARDFORK']) ?? 'osaka';
-/** Of a sent transaction. */
+/** The gas limit of a transaction that names none: enough for any call of a test. */
 const GAS = 8_000_000n;
 const MAX_FEE_WEI = 100n * 10n ** 9n;
 const ADDRESS_BYTES = 20;
-
-const quantity = (value: number | bigint): string => `0x${value.toString(16)}`;
 
 /** Longer than a busy machine needs to write the state of a chain. */
 const STOPS_WITHIN_MS = 60_000;
@@ -21,7 +21,6 @@ const STOPS_WITHIN_MS = 60_000;
 /** A real chain that mines on request. */
 export class Anvil implements TestChain {
   private readonly emitters = new Set<string>();
-  private calls = 0;
 
   private constructor(
     readonly chainId: number,
@@ -51,16 +50,8 @@ export class Anvil implements TestChain {
     return new Anvil(chainId, rpcUrl, sender, stop);
   }
 
-  async call(method: string, ...params: readonly unknown[]): Promise<unknown> {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: (this.calls += 1), method, params });
-    const response = await fetch(this.rpcUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
-    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
-    if (error) throw new Error(`${method}: ${error.message}`);
-    return result;
+  call(method: string, ...params: readonly unknown[]): Promise<unknown> {
+    return callNode(this.rpcUrl, method, params);
   }
 
   /** Mines one block with these logs, each in its own transaction. Their addresses become contracts that emit. */
@@ -70,7 +61,7 @@ export class Anvil implements TestChain {
       if (!this.emitters.has(address)) await this.call('anvil_setCode', address, EMITTER);
       this.emitters.add(address);
       const { data: input, gas } = emitting(log);
-      await this.call('eth_sendTransaction', { from: this.sender, to: address, input, gas: quantity(gas) });
+      await this.call('eth_sendTransaction', { from: this.sender, to: address, input, gas: hex(gas) });
     }
     await this.call('evm_mine');
     await this.call('evm_setAutomine', true);
@@ -81,7 +72,7 @@ export class Anvil implements TestChain {
   }
 
   async mineBlocks(count: number): Promise<void> {
-    await this.call('anvil_mine', quantity(count));
+    await this.call('anvil_mine', hex(count));
   }
 
   async mineWithoutPending(count: number): Promise<void> {
@@ -106,7 +97,7 @@ export class Anvil implements TestChain {
   }
 
   async setBalance(address: string, wei: bigint): Promise<void> {
-    await this.call('anvil_setBalance', address, quantity(wei));
+    await this.call('anvil_setBalance', address, hex(wei));
   }
 
   async deploy(code: string): Promise<string> {
@@ -116,8 +107,8 @@ export class Anvil implements TestChain {
   }
 
   async send({ to, data = '0x', value = 0n, gas = GAS, maxPriorityFeePerGas = FIRST_TIP_WEI }: FundedTransaction) {
-    const fees = { maxPriorityFeePerGas: quantity(maxPriorityFeePerGas), maxFeePerGas: quantity(MAX_FEE_WEI) };
-    const transaction = { from: this.sender, to, input: data, value: quantity(value), gas: quantity(gas), ...fees };
+    const fees = { maxPriorityFeePerGas: hex(maxPriorityFeePerGas), maxFeePerGas: hex(MAX_FEE_WEI) };
+    const transaction = { from: this.sender, to, input: data, value: hex(value), gas: hex(gas), ...fees };
     return (await this.call('eth_sendTransaction', transaction)) as string;
   }
 

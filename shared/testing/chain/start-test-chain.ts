@@ -11,12 +11,16 @@ import type { TestChain } from './test-chain.ts';
 export const onAnvil = (test: typeof it): typeof it.skip => (process.env['GETH'] ? test.skip : test);
 
 /**
- * Starts the geth that `GETH` names, else anvil.
  * @param folder one for each chain
  * @param hardfork default: that of `HARDFORK`, else the newest
  */
-export const startTestChain = (folder: string, hardfork: Hardfork = Anvil.hardfork): Promise<TestChain> => {
+export type StartChain = (folder: string, hardfork?: Hardfork) => Promise<TestChain>;
+
+/** Starts anvil, whose state a test may write. */
+export const startAnvil: StartChain = (folder, hardfork) => Anvil.start(folder, Anvil.chainId, hardfork);
+
+/** Starts the geth that `GETH` names, else anvil. */
+export const startTestChain: StartChain = (folder, hardfork = Anvil.hardfork) => {
   const binary = process.env['GETH'];
-  const chainId = Anvil.chainId;
-  return binary ? Geth.start({ binary, folder, chainId, hardfork }) : Anvil.start(folder, chainId, hardfork);
+  return binary ? Geth.start({ binary, folder, chainId: Anvil.chainId, hardfork }) : startAnvil(folder, hardfork);
 };

@@ -13,7 +13,7 @@ export class RpcError extends Error {
   }
 }
 
-export const hex = (value: number): string => `0x${value.toString(16)}`;
+export const hex = (value: number | bigint): string => `0x${value.toString(16)}`;
 
 export const toWireHeader = (header: BlockHeader | undefined): object | undefined =>
   header && {

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../eventually.ts';
+import { exportedSettings } from './exported-settings.ts';
 import { freePort } from '../processes/free-port.ts';
 
 const run = promisify(execFile);
@@ -64,8 +65,7 @@ export class BreakableServers {
       ANNALS_MONGO_PORT: String(port + 2),
     };
     const stdout = await startedBy(scripts, names, environment);
-    const settings = Array.from(stdout.matchAll(/^export (\w+)=(.*)$/gm), ([, name = '', value = '']) => [name, value]);
-    return new BreakableServers(scripts, environment, Object.fromEntries(settings) as Record<string, string>);
+    return new BreakableServers(scripts, environment, exportedSettings(stdout));
   }
 
   /** Kills a server, as a crash would. */

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { runCommand } from '../failure.mjs';
 import { jestCommand } from './jest-command.mjs';
+import { listSpecs } from './list-specs.mjs';
+import { startInContainers } from './servers-in-containers.mjs';
 import { runSpecJobs } from './spec-jobs.mjs';
 import { runNode } from '../launch.mjs';
-import { missingServers, skippedSuites, startServers } from './test-servers.mjs';
+import { missingServers, skippedSuites } from './test-servers.mjs';
 
 const args = process.argv.slice(2);
 const isSelection = args.length > 0;
@@ -17,22 +16,10 @@ const MAY_NEED_SERVERS = /\.(int|e2e|long)\.spec\.ts$/;
 /** The selected specs; none if jest rejects the arguments, which it then reports. */
 const selectedSpecs = async () => {
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [...jest, '--listTests', '--json']);
-    /** @type {string[]} */
-    const files = JSON.parse(stdout);
-    return files.map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+    return await listSpecs(args);
   } catch {
     return [];
   }
-};
-
-/** Loads testcontainers, which is slow, only when a server must be started in a container. */
-const containerStarter = async () => {
-  const { findEngine, startContainer } = await import('./container-servers.mjs');
-  const engine = await findEngine();
-  /** @type {import('./test-servers.mjs').StartServer | undefined} */
-  const start = engine && ((setting, image) => startContainer(engine, setting, image));
-  return start;
 };
 
 /** All specs run as jobs side by side; a selection runs in one jest. */
@@ -53,8 +40,7 @@ await runCommand(async () => {
       interruption.abort();
     });
   }
-  const start = missing.length > 0 ? await containerStarter() : undefined;
-  const servers = await startServers(missing, { environment: process.env, start, print: console.error });
+  const servers = await startInContainers(missing, console.error);
   for (const line of skippedSuites(textsWithServers, process.env)) console.error(line);
   if (!isSelection) console.error('npm run test:all runs the long specs too, and starts servers for them.');
   try {

@@ -5,6 +5,7 @@ import { serializeErc6492Signature } from 'viem';
 import { startLocalChain, type LocalChain } from '../../../../shared/local-chain/local-chain-process.ts';
 import { codeOf } from '../../../../shared/testing/http/problem-of-answer.ts';
 import { randomWallet } from '../../../../shared/testing/http/random-wallet.ethers.ts';
+import { callNode } from '../../../../shared/testing/chain/call-node.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { withoutAppendsTo } from '../../../../shared/testing/without-appends-to.ts';
 import { userFold } from '../../users/domain/user.ts';
@@ -59,17 +60,11 @@ describe('logging in with a contract', () => {
 
   const setCode = async (address: string, code: string, chainId = A): Promise<void> => {
     const chain = chains.find((one) => one.chainId === chainId);
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_setCode', params: [address, code] });
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(chain?.rpcUrl ?? '', { method: 'POST', headers, body });
-    expect(await answer.json()).not.toHaveProperty('error');
+    await callNode(chain?.rpcUrl ?? '', 'anvil_setCode', [address, code]);
   };
   const approve = async (wallet: string, message: string): Promise<void> => {
     const params = [wallet, hashMessage(message), zeroPadValue('0x01', 32)];
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_setStorageAt', params });
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(chains[0].rpcUrl, { method: 'POST', headers, body });
-    expect(await answer.json()).not.toHaveProperty('error');
+    await callNode(chains[0].rpcUrl, 'anvil_setStorageAt', params);
   };
   const messageFor = async (signer: string, chainId = A) =>
     (await account.challengeFor(signer, account.appHeaders(), chainId)).message;

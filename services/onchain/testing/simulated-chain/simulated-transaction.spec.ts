@@ -37,7 +37,7 @@ describe('a transaction that a simulated chain receives', () => {
     );
   });
 
-  it('may be another call, and is none where its bytes are cut or its type is another', () => {
+  it('may contain another call, and is no transaction if its bytes are cut or if it has another type', () => {
     fc.assert(
       fc.property(aTransaction, someBytes(300), (transaction, data) => {
         const raw = signed({ ...transaction, data: `0x00${data.slice(2)}` });

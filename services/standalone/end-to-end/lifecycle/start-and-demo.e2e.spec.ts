@@ -95,7 +95,7 @@ describe('npm start', () => {
 
     program = await RunningProgram.start(dataFolder, {});
     expect(program.development).toMatchObject({ app, token });
-    // What the demo has spent is not compared: the figures are those of a day, which may have ended meanwhile.
+    // The spec does not compare the wei that the demo has spent: the status counts the wei of one day, and a day may have ended.
     expect(await annalsApp('sponsorship', app.id)).toMatchObject({ chains: [{ chainId, dayWei: OTHER_DAY_WEI }] });
     await program.kill();
 

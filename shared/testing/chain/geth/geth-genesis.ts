@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Hardfork } from '../../../chain/hardforks.ts';
+import { hex } from '../wire-forms.ts';
 
 interface Genesis {
   config: Record<string, unknown> & { blobSchedule: Record<string, unknown> };
@@ -28,7 +29,6 @@ const FORKS: Record<Hardfork, readonly string[]> = {
 /** The gas of a block of Ethereum since 2025. */
 const BLOCK_GAS = 60_000_000;
 const PLENTY_WEI = 10n ** 30n;
-const quantity = (value: number | bigint): string => `0x${value.toString(16)}`;
 const run = promisify(execFile);
 
 /**
@@ -43,12 +43,12 @@ export const writeGenesis = async ({ binary, folder, chainId, hardfork, funded }
   const forks = Object.fromEntries(FORKS[hardfork].map((name) => [`${name}Time`, 0]));
   const { cancun, prague } = config.blobSchedule;
   const blobSchedule = { cancun, prague, osaka: prague };
-  const plenty = { balance: quantity(PLENTY_WEI) };
+  const plenty = { balance: hex(PLENTY_WEI) };
   const balances = Object.fromEntries(funded.map((address) => [address.slice(2).toLowerCase(), plenty]));
   const written = {
     ...genesis,
     config: { ...always, ...forks, chainId, blobSchedule },
-    gasLimit: quantity(BLOCK_GAS),
+    gasLimit: hex(BLOCK_GAS),
     alloc: { ...genesis.alloc, ...balances },
   };
   const file = join(folder, 'genesis.json');

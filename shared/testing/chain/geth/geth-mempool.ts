@@ -1,5 +1,5 @@
 import { eventually } from '../../eventually.ts';
-import type { GethProcess } from './geth-process.ts';
+import type { GethProcess } from './geth-process.jose.ts';
 
 /** The transactions of each account, by nonce. */
 type PooledAccounts = Record<string, Record<string, unknown>>;

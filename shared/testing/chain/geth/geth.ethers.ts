@@ -9,9 +9,10 @@ import { pause } from '../../../primitives/waiting/pause.ts';
 import { Semaphore } from '../../../primitives/waiting/semaphore.ts';
 import { eventually } from '../../eventually.ts';
 import { FIRST_TIP_WEI, type FundedTransaction, type TestChain } from '../test-chain.ts';
+import { hex } from '../wire-forms.ts';
 import { writeGenesis } from './geth-genesis.ts';
 import { GethMempool } from './geth-mempool.ts';
-import { GethProcess } from './geth-process.ts';
+import { GethProcess } from './geth-process.jose.ts';
 
 interface GethOptions {
   binary: string;
@@ -243,9 +244,9 @@ export class Geth implements TestChain {
 
   /** Tells geth that this block is the head, and which blocks are safe and final below. */
   private async choose({ number, hash }: Block): Promise<void> {
-    const below = async (depth: number) => this.block(toQuantity(Math.max(0, Number(number) - depth)));
+    const below = async (depth: number) => this.block(hex(Math.max(0, Number(number) - depth)));
     this.finalNumber = Math.max(this.finalNumber, Number(number) - LOCAL_FINAL_DEPTH);
-    const [safe, final] = [await below(SAFE_DEPTH), await this.block(toQuantity(this.finalNumber))];
+    const [safe, final] = [await below(SAFE_DEPTH), await this.block(hex(this.finalNumber))];
     const state = { headBlockHash: hash, safeBlockHash: safe.hash, finalizedBlockHash: final.hash };
     const answer = await this.node.callEngine('engine_forkchoiceUpdatedV3', state, null);
     const { status } = (answer as { payloadStatus: { status: string } }).payloadStatus;
@@ -259,10 +260,10 @@ export class Geth implements TestChain {
     // geth refuses to go back to the block where it is.
     if (head === number) return;
     for (let at = head; at > number; at -= 1) {
-      const { transactions } = (await this.call('eth_getBlockByNumber', toQuantity(at), true)) as Block;
+      const { transactions } = (await this.call('eth_getBlockByNumber', hex(at), true)) as Block;
       for (const { from } of transactions) senders.add(from);
     }
-    await this.call('debug_setHead', toQuantity(number));
+    await this.call('debug_setHead', hex(number));
     this.finalNumber = Math.min(this.finalNumber, number);
     await this.choose(await this.block('latest'));
     await this.mempool.untilItFollows([...senders]);
@@ -272,5 +273,3 @@ export class Geth implements TestChain {
     return (await this.call('eth_getBlockByNumber', name, false)) as Block;
   }
 }
-
-const toQuantity = (value: number): string => `0x${value.toString(16)}`;

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { BreakableServers } from '../../../testing/engines/breakable-servers.ts';
+import { exportedSettings } from '../../../testing/engines/exported-settings.ts';
 import { root } from '../../ready.mjs';
-import { servers, startServers, type ServerSetting } from '../test-servers.mjs';
+import { startInContainers } from '../servers-in-containers.mjs';
+import { servers, type ServerSetting } from '../test-servers.mjs';
 import type { Need } from './suites.ts';
 
 const run = promisify(execFile);
@@ -18,7 +20,7 @@ const BESIDE = join(root, '../shared');
 /** The composition for a machine without official images. */
 const STAND_IN = 'docker-compose.yml:deploy/compose.stand-in.yml';
 
-/** What a suite is given. */
+/** The settings of servers and programs that `provide` has started or built for a suite. */
 export interface Provided {
   settings: Readonly<Record<string, string>>;
   stop: () => Promise<unknown>;
@@ -31,17 +33,6 @@ type Print = (line: string) => void;
 
 const NOTHING: Provided = { settings: {}, stop: () => Promise.resolve() };
 
-/** Starts servers in containers, and prints why one cannot be started. */
-const inContainers = async (settings: readonly ServerSetting[], print: Print): Promise<Provided> => {
-  const { findEngine, startContainer } = await import('../container-servers.mjs');
-  const engine = await findEngine();
-  return startServers(settings, {
-    environment: process.env,
-    start: engine && ((setting, image) => startContainer(engine, setting, image)),
-    print,
-  });
-};
-
 /**
  * Starts the servers that the caller has not named: Kafka and MongoDB with the programs of `TEST_SERVERS` where there are such
  * programs, the others in containers.
@@ -49,7 +40,7 @@ const inContainers = async (settings: readonly ServerSetting[], print: Print): P
 const provideServers = async (print: Print): Promise<Provided> => {
   const missing = (Object.keys(servers) as ServerSetting[]).filter((setting) => !process.env[setting]);
   const scripts = process.env['TEST_SERVERS'] ?? join(BESIDE, 'servers');
-  if (!existsSync(join(scripts, 'up'))) return inContainers(missing, print);
+  if (!existsSync(join(scripts, 'up'))) return startInContainers(missing, print);
   process.env['TEST_SERVERS'] = scripts;
   if (!missing.includes('KAFKA_BROKERS') && !missing.includes('MONGO_URL')) return NOTHING;
   const folder = mkdtempSync(join(tmpdir(), 'annals-servers-'));
@@ -85,11 +76,11 @@ const provideContainers = async (print: Print): Promise<Provided> => {
   if (!process.env['DOCKER_HOST'] && existsSync(up)) {
     print('The container engine starts; the first start builds images, which takes minutes.');
     const { stdout } = await run(up);
-    for (const [, name = '', value = ''] of stdout.matchAll(/^export (\w+)=(.*)$/gm)) process.env[name] = value;
+    Object.assign(process.env, exportedSettings(stdout));
   }
   const { findEngine } = await import('../container-servers.mjs');
   if (!(await findEngine())) throw new NotHere('no container engine answers');
-  const provided = await inContainers(Object.keys(servers) as ServerSetting[], print);
+  const provided = await startInContainers(Object.keys(servers) as ServerSetting[], print);
   if (provided.settings['EVENTSTORE_URL'] || process.env['COMPOSE_FILE']) return provided;
   // Without the image of EventStoreDB the composition takes the stand-in of the specs.
   return { ...provided, settings: { COMPOSE_FILE: STAND_IN, ...provided.settings } };

@@ -1,5 +1,5 @@
 import { countsLine } from '../spec-jobs.mjs';
-import type { RunRecord } from './run-record.ts';
+import { sum, type RunRecord } from './run-record.ts';
 
 const MINUTE = 60;
 
@@ -12,8 +12,6 @@ export interface PlannedSuite {
 }
 
 const minutesOf = (seconds: number): string => `${String(Math.max(1, Math.round(seconds / MINUTE)))} min`;
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 /** Aligns the first column to the left, and the others to the right. */
 const table = (rows: readonly (readonly string[])[]): string[] => {

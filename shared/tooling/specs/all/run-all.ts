@@ -1,17 +1,18 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../failure.mjs';
 import { runNode } from '../../launch.mjs';
 import { root } from '../../ready.mjs';
 import { jestCommand } from '../jest-command.mjs';
+import { listSpecs } from '../list-specs.mjs';
 import { NotHere, provide } from './needs.ts';
 import { announcement, closingTable, progress, type PlannedSuite } from './report.ts';
 import { RunRecord } from './run-record.ts';
 import { runSuite } from './run-suite.ts';
-import { DRAWS, suites, type Spec, type Suite } from './suites.ts';
+import { DRAWS, suites, type Suite } from './suites.ts';
 
 const FOLDER = join(root, 'node_modules/.cache/test-all');
 const RECORD = join(FOLDER, 'results.ndjson');
@@ -33,18 +34,12 @@ const commitOfCheckout = async (): Promise<string> => {
   }
 };
 
-const allSpecs = async (): Promise<readonly Spec[]> => {
-  const listing = [...jestCommand, '--listTests', '--json'];
-  const { stdout } = await execute(process.execPath, listing, { maxBuffer: Infinity });
-  return (JSON.parse(stdout) as string[]).toSorted().map((file) => ({ file, text: readFileSync(file, 'utf8') }));
-};
-
 /** @throws Failure if a name is not of a suite */
 const planned = async (names: readonly string[]): Promise<readonly Planned[]> => {
   const unknown = names.find((name) => !suites.some((suite) => suite.name === name));
   if (unknown !== undefined)
     throw new Failure(`No suite is called ${unknown}: there are ${suites.map(({ name }) => name).join(', ')}.`);
-  const specs = await allSpecs();
+  const specs = await listSpecs([]);
   return suites
     .filter(({ name }) => names.length === 0 || names.includes(name))
     .map((suite) => ({ ...suite, files: specs.filter(suite.has).map(({ file }) => file) }));

@@ -41,7 +41,7 @@ describe('the record of a run', () => {
     expect(RunRecord.open(path, 'c0ffee').of('unit').files).toEqual(['a.spec.ts', 'c.spec.ts']);
   });
 
-  it('is refused for another commit, and where there is none', () => {
+  it('does not go on for another commit, or without a last run', () => {
     expect(() => RunRecord.open(path, 'decade')).toThrow(
       'The last run was of commit c0ffee, not of decade: run again without --continue.',
     );

@@ -24,6 +24,8 @@ interface Run {
   draws: Readonly<Record<string, string>>;
 }
 
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
 /** What a run of all suites has found so far, kept in a file so that an interrupted run can go on. */
 export class RunRecord {
   private constructor(
@@ -42,7 +44,7 @@ export class RunRecord {
 
   /**
    * Opens the record of the last run, without a last line that a kill has cut off.
-   * @throws Failure if there is none, or if the last run was of another commit
+   * @throws Failure if the path has no record, or the record of another commit
    */
   static open(path: string, commit: string): RunRecord {
     if (!existsSync(path)) throw new Failure('There is no run to continue: run again without --continue.');
@@ -76,7 +78,6 @@ export class RunRecord {
   of(suite: string) {
     const results = this.results.filter((result) => result.suite === suite);
     const durations = this.durations.filter((duration) => duration.suite === suite);
-    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
     return {
       files: results.map(({ file }) => file),
       passed: sum(results.map(({ passed }) => passed)),

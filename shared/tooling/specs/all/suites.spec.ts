@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { root } from '../../ready.mjs';
-import { suites, type Spec } from './suites.ts';
+import type { Spec } from '../list-specs.mjs';
+import { suites } from './suites.ts';
 
 /** The suites that run specs once more, under other conditions. */
 const REPEATING = ['london', 'prague', 'geth', 'containers'];

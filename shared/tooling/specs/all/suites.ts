@@ -1,10 +1,5 @@
+import type { Spec } from '../list-specs.mjs';
 import { servers } from '../test-servers.mjs';
-
-/** A spec file with its text. */
-export interface Spec {
-  file: string;
-  text: string;
-}
 
 /** What a suite needs beside its specs. */
 export type Need = 'servers' | 'geth' | 'containers';

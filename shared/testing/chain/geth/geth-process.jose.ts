@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SignJWT } from 'jose';
 import { isListening } from '../../../local-chain/listening-process.ts';
 import { eventually } from '../../eventually.ts';
 import { freePort } from '../../processes/free-port.ts';
+import { callNode } from '../call-node.ts';
 
 const HOST = '127.0.0.1';
 /** Another process may take a free port before geth does. */
@@ -19,8 +21,6 @@ const METHODS = 'eth,net,web3,debug,txpool,testing';
 
 /** A geth as a child process. It answers JSON-RPC to everybody, and the Engine API to the holder of its secret. */
 export class GethProcess {
-  private calls = 0;
-
   private constructor(
     readonly rpcUrl: string,
     private readonly engineUrl: string,
@@ -78,7 +78,8 @@ export class GethProcess {
     const urls = { rpc: `http://${HOST}:${String(port)}`, engine: `http://${HOST}:${String(port + 1)}` };
     const started = new GethProcess(urls.rpc, urls.engine, secret, child);
     const isAnswering = async () =>
-      hasEnded(child) || (Number(await started.call('eth_chainId')) === chainId && isListeningAt(child, port));
+      hasEnded(child) ||
+      (Number(await started.call('eth_chainId')) === chainId && isListening({ pid: child.pid ?? 0, port }));
     const answers = eventually(isAnswering, ANSWERS_WITHIN_MS, 'geth must answer');
     if ((await Promise.race([answers, ended])) !== 'ended' && !hasEnded(child)) return started;
     child.kill('SIGKILL');
@@ -86,12 +87,13 @@ export class GethProcess {
   }
 
   call(method: string, ...params: readonly unknown[]): Promise<unknown> {
-    return this.ask(this.rpcUrl, {}, method, params);
+    return callNode(this.rpcUrl, method, params);
   }
 
-  /** Calls a method of the Engine API. */
-  callEngine(method: string, ...params: readonly unknown[]): Promise<unknown> {
-    return this.ask(this.engineUrl, { authorization: `Bearer ${this.token()}` }, method, params);
+  /** Calls a method of the Engine API. geth accepts a token for a minute, so that each call has a token of its own. */
+  async callEngine(method: string, ...params: readonly unknown[]): Promise<unknown> {
+    const token = await new SignJWT().setProtectedHeader({ alg: 'HS256' }).setIssuedAt().sign(this.secret);
+    return callNode(this.engineUrl, method, params, { authorization: `Bearer ${token}` });
   }
 
   async stop(): Promise<void> {
@@ -103,30 +105,6 @@ export class GethProcess {
     await ended;
     clearTimeout(timer);
   }
-
-  private async ask(
-    url: string,
-    headers: Record<string, string>,
-    method: string,
-    params: readonly unknown[],
-  ): Promise<unknown> {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ jsonrpc: '2.0', id: (this.calls += 1), method, params }),
-    });
-    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
-    if (error) throw new Error(`${method}: ${error.message}`);
-    return result;
-  }
-
-  /** Returns a JSON Web Token that geth accepts for a minute. */
-  private token(): string {
-    const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
-    const signed = `${encoded({ alg: 'HS256', typ: 'JWT' })}.${encoded({ iat: Math.floor(Date.now() / 1_000) })}`;
-    return `${signed}.${createHmac('sha256', this.secret).update(signed).digest('base64url')}`;
-  }
 }
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
-const isListeningAt = ({ pid = 0 }: ChildProcess, port: number): boolean => isListening({ pid, port });
