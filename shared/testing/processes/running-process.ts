@@ -13,6 +13,8 @@ export const outerEnvironment = { PATH, HOME, NODE_COMPILE_CACHE };
 /** A program as a child process in its own process group. It ends by itself if this process is killed. */
 export class RunningProcess {
   private said = '';
+  /** Whether the program has ended, and all of its output was read. */
+  private isClosed = false;
 
   private constructor(
     readonly name: string,
@@ -23,6 +25,9 @@ export class RunningProcess {
         this.said += chunk.toString();
       });
     }
+    child.once('close', () => {
+      this.isClosed = true;
+    });
   }
 
   /**
@@ -53,17 +58,13 @@ export class RunningProcess {
     return [`--- ${this.name}`, ...this.said.trimEnd().split('\n').slice(-SHOWN_LINES)].join('\n');
   }
 
-  /** Waits for the line that it prints when it is ready. */
+  /** Waits for the line that it prints when it is ready. @throws Error with its last output, at once if the program has ended */
   async ready(saying: RegExp): Promise<RegExpExecArray> {
     try {
-      return await eventually(
-        () => {
-          if (this.hasEnded) throw new Error(`${this.name} has ended`);
-          return saying.exec(this.said);
-        },
-        START_MS,
-        `${this.name} must start`,
-      );
+      const said = () => saying.exec(this.said) ?? (this.isClosed && 'nothing more');
+      const found = await eventually(said, START_MS, `${this.name} must start`);
+      if (found === 'nothing more') throw new Error(`${this.name} has ended`);
+      return found;
     } catch (cause) {
       throw new Error(this.lastLines, { cause });
     }

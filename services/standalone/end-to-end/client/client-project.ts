@@ -77,6 +77,8 @@ export class ClientProject {
 /** A program of that project. */
 export class ProjectProgram {
   output = '';
+  /** Whether the program has ended, and all of its output was read. */
+  private isClosed = false;
 
   constructor(private readonly child: ChildProcess) {
     for (const stream of [child.stdout, child.stderr]) {
@@ -84,6 +86,9 @@ export class ProjectProgram {
         this.output += chunk.toString();
       });
     }
+    child.once('close', () => {
+      this.isClosed = true;
+    });
   }
 
   get hasEnded(): boolean {
@@ -94,11 +99,14 @@ export class ProjectProgram {
     return this.output.trimEnd().split('\n');
   }
 
+  /** Waits until the program has printed this. @throws Error with its output, at once if the program has ended */
   async says(saying: RegExp): Promise<void> {
-    const otherwise = () => new Error(`${String(saying)} must be printed:\n${this.output}`);
-    await eventually(() => saying.test(this.output), WITHIN_MS, 'it must be printed').catch((cause: unknown) => {
-      throw Object.assign(otherwise(), { cause });
-    });
+    const waited = eventually(() => saying.test(this.output) || this.isClosed, WITHIN_MS, 'it must be printed');
+    const cause: unknown = await waited.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!saying.test(this.output)) throw new Error(`${String(saying)} must be printed:\n${this.output}`, { cause });
   }
 
   /** @returns the exit code */
