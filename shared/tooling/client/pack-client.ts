@@ -19,7 +19,11 @@ const REPLACED = 'routes.ts';
 const GZIPPED_MAX = 20_480;
 const IMPORT = /(from\s*|import\()'(\.{1,2}\/[^']+)\.ts'/g;
 
-const run = promisify(execFile);
+/** A command that hangs ends with an error that names the command. */
+const COMMAND_MS = 90_000;
+
+const run = (file: string, args: readonly string[], cwd: string) =>
+  promisify(execFile)(file, args, { cwd, timeout: COMMAND_MS, killSignal: 'SIGKILL' });
 const manifestOfProgram = z.object({
   version: z.string(),
   dependencies: z.record(z.string(), z.string()),
@@ -42,7 +46,7 @@ export const packClient = async (root: string, folder: string): Promise<PackedCl
   await writeTypes(root, folder, [...sources.keys()]);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(root), null, 2)}\n`);
   cpSync(join(root, SOURCE, 'README.md'), join(folder, 'README.md'));
-  const { stdout } = await run('npm', ['pack', '--json', '--silent'], { cwd: folder });
+  const { stdout } = await run('npm', ['pack', '--json', '--silent', '--offline', '--no-update-notifier'], folder);
   const [packed] = z.array(z.object({ filename: z.string() })).parse(JSON.parse(stdout));
   if (!packed) throw new Error('npm pack made nothing');
   const gzippedBytes = gzipSync([...sources.values()].join('\n')).length;
@@ -100,7 +104,7 @@ const writeTypes = async (root: string, folder: string, sources: readonly string
     project,
     JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions: options, files, include: [] }),
   );
-  await run(process.execPath, [compiler, '-p', project], { cwd: root });
+  await run(process.execPath, [compiler, '-p', project], root);
   for (const source of sources) {
     const types =
       source === join(SOURCE, REPLACED)
