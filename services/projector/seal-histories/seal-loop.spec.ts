@@ -86,6 +86,26 @@ describe('the seal of histories', () => {
       await sealedBy(foundation, async () => (await sealsOf(foundation)).length > 1);
     }));
 
+  it('has an item that was stored before the last seal and projected after, also if nothing else happens', () =>
+    inSimulatedTime(async () => {
+      const foundation = await started();
+      const { eventStore, readStore } = foundation;
+      await append(foundation, 'usr_1', -1);
+      await projectStored(foundation);
+      await append(foundation, 'usr_1', 0);
+      await sealedBy(foundation, async () => (await sealsOf(foundation)).length > 0);
+      await projectStored(foundation);
+      await sealedBy(foundation, async () => (await sealsOf(foundation)).length > 1);
+      const seal = (await sealsOf(foundation)).at(-1);
+      if (!seal) throw new Error('there is a seal');
+      const stored = await readStore.find(item.name, { filter: { userId: 'usr_1' }, sort: [['sequence', 'asc']] });
+      const hashes = stored.map(({ document }) => (document as { hash: string }).hash);
+      const histories = new SealedHistories(eventStore, readStore);
+      expect(await histories.find(seal, 'usr_1', hashes)).toMatchObject({ items: 2 });
+      // A new read store gets this tree again.
+      expect((await histories.treeOf(seal))?.root.toString('base64')).toBe(seal.data['root']);
+    }));
+
   it('is of the histories as they were at one event, while they change and begin', async () => {
     const foundation = await started();
     const { eventStore, readStore } = foundation;

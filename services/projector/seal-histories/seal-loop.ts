@@ -1,5 +1,5 @@
 import { LOG_STREAM, type LogEvent } from '../../../schemas/events/account/log-events.ts';
-import { SealedHistories } from '../../../shared/audit/seals/sealed-histories.ts';
+import { SealedHistories, type HistoriesNow } from '../../../shared/audit/seals/sealed-histories.ts';
 import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { systemMetadata } from '../../../shared/event-store/transactions/own-metadata.ts';
 import { toAppend } from '../../../shared/event-store/transactions/transact.ts';
@@ -55,6 +55,15 @@ const restore = async (
     );
 };
 
+/**
+ * Whether there is something that the newest seal does not prove. The newest seal leaves out an event that was stored before
+ * the seal and projected after, so the histories are compared once they are projected up to the seal.
+ */
+const isNewSince = (newest: StoredEvent, { tree, upTo, reached }: HistoriesNow): boolean => {
+  if (reached < newest.position) return false;
+  return upTo.position > newest.position || tree.root.toString('base64') !== newest.data['root'];
+};
+
 /** @returns whether there was something to seal */
 const seal = async (
   histories: SealedHistories,
@@ -62,7 +71,7 @@ const seal = async (
   { eventStore, clock, ids }: SealLoopOptions,
 ): Promise<boolean> => {
   const now = await histories.treeNow();
-  if (!now || now.upTo.position <= (newest?.position ?? 0)) return false;
+  if (!now || (newest && !isNewSince(newest, now))) return false;
   const { users, root } = now.tree;
   const event: LogEvent = { type: 'HistoriesSealed', data: { users, root: root.toString('base64') } };
   const metadata = { ...systemMetadata(ids, 'projector'), causationId: now.upTo.id };

@@ -25,6 +25,8 @@ const NEWEST = 'newest';
 const PAGE_USERS = 1_000;
 const TILES_PER_WRITE = 100;
 const PIECE_ITEMS = 200;
+/** The newest event that a seal covers was stored after the second seal before. */
+const SEALS_BACK = 2;
 const { item, head } = historyModel.collections;
 const sealed = logEvents.HistoriesSealed.data;
 
@@ -35,6 +37,15 @@ export interface InSeal {
   /** Number of the leaf. */
   index: number;
   proof: Hash[];
+}
+
+/** All histories as they are in the read store. */
+export interface HistoriesNow {
+  tree: SealTree;
+  /** The newest event, which is never forgotten, up to which the tree has all items. */
+  upTo: { id: string; position: Position };
+  /** The position up to which the histories are projected; no event after `upTo` and up to this position is lasting. */
+  reached: Position;
 }
 
 /** The seals of all histories: events, and in the read store the trees of the two newest. */
@@ -59,18 +70,19 @@ export class SealedHistories {
     return seal?.type === 'HistoriesSealed' ? seal : undefined;
   }
 
-  /** Returns the tree of all histories as they are, and the event up to which they are; `undefined` before any event. */
-  async treeNow(): Promise<{ tree: SealTree; upTo: { id: string; position: Position } } | undefined> {
+  /** Returns `undefined` before any event. */
+  async treeNow(): Promise<HistoriesNow | undefined> {
     const version = await this.versionRead();
-    const upTo = (await this.checkpoint(version))?.event;
-    return upTo && { tree: await this.treeAt(upTo.position, version), upTo };
+    const { event: upTo, position: reached = 0 } = (await this.checkpoint(version)) ?? {};
+    return upTo && { tree: await this.treeAt(upTo.position, version), upTo, reached };
   }
 
   /** Returns the tree of a seal, made anew; `undefined` if its histories are not projected yet. */
   async treeOf(seal: StoredEvent): Promise<SealTree | undefined> {
-    const earlier =
-      seal.revision === 0 ? [] : await this.eventStore.read(LOG_STREAM, { from: seal.revision - 1, limit: 1 });
-    const after = earlier.find(({ type }) => type === 'HistoriesSealed')?.position ?? 0;
+    // The seal before this seal may have left out events that were stored before that seal, but none before its predecessor.
+    const from = seal.revision - SEALS_BACK;
+    const [earlier] = from < 0 ? [] : await this.eventStore.read(LOG_STREAM, { from, limit: 1 });
+    const after = earlier?.position ?? 0;
     const version = await this.versionRead();
     const reached = (await this.checkpoint(version))?.position ?? 0;
     for await (const { id, position } of readEvery(this.eventStore, { after })) {
