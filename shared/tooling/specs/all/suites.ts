@@ -43,13 +43,13 @@ export const suites: readonly Suite[] = [
   {
     name: 'unit',
     about: 'specs that start nothing, with every random case',
-    minutes: 9,
+    minutes: 8,
     has: (spec) => !/\.(int|e2e|long)\.spec\.ts$/.test(spec.file),
   },
   {
     name: 'integration',
     about: 'specs with real files, servers and chains at osaka, with every random case',
-    minutes: 7,
+    minutes: 6,
     has: isIntegration,
     needs: 'servers',
   },
@@ -63,7 +63,7 @@ export const suites: readonly Suite[] = [
   {
     name: 'long',
     about: 'several processes, reorganisations, faulty providers, wrong settings',
-    minutes: 15,
+    minutes: 13,
     has: (spec) => isLong(spec) && ![FAULTS, ATTACKS, COMPOSITION].some((files) => files.test(spec.file)),
     needs: 'servers',
   },
@@ -77,7 +77,7 @@ export const suites: readonly Suite[] = [
   {
     name: 'attacks',
     about: 'every known attack at full size',
-    minutes: 15,
+    minutes: 12,
     has: (spec) => isLong(spec) && ATTACKS.test(spec.file),
     needs: 'servers',
     environment: { ATTACK_SIZE: 'full' },
@@ -87,7 +87,7 @@ export const suites: readonly Suite[] = [
   {
     name: 'geth',
     about: 'specs on a real geth',
-    minutes: 2,
+    minutes: 1,
     has: (spec) => isIntegration(spec) && ON_GETH.test(spec.text),
     needs: 'geth',
   },
