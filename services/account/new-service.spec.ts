@@ -6,7 +6,7 @@ import { startAccount } from './account.module.ts';
 const DATA_DIR = temporaryFolder();
 
 it('a service that starts for the first time has a key of the log, and no user and no app', async () => {
-  const foundation = await testFoundation({ environment: { DATA_DIR, ACCOUNT_PORT: '0' } });
+  const foundation = await testFoundation({ environment: { DATA_DIR } });
   const service = await startAccount(foundation);
   const stored = await foundation.eventStore.readAll(0, undefined, 10);
   expect(stored.events.map(({ stream, type }) => [stream, type])).toEqual([['log', 'LogKeyMade']]);

@@ -11,7 +11,7 @@ const DATA_DIR = temporaryFolder();
 
 /** The account service as in another process: it has its own engines on the same files. */
 const startProcess = async (settings: Record<string, string>) => {
-  const environment = { DATA_DIR, ACCOUNT_PORT: '0', ACCOUNT_URL: 'http://account.test', RATE_LIMITS: 'off' };
+  const environment = { DATA_DIR, ACCOUNT_URL: 'http://account.test', RATE_LIMITS: 'off' };
   const inMemory = await testFoundation({ environment: { ...environment, ...settings } });
   const engines = await openEngines(inMemory.settings, inMemory.logger, ['eventStore', 'readStore', 'keyVault']);
   const foundation = { ...inMemory, ...engines };

@@ -42,9 +42,12 @@ export interface TestFoundation extends Foundation, WithKeyVault {
 /** Longer than any answer takes on a busy machine, and less than the 30 s after which an idle connection is cut. */
 const ANSWER_WITHIN_MS = 25_000;
 
+/** Another program on this machine may have the default ports. */
+const FREE_PORTS = { ACCOUNT_PORT: '0', EVENT_CATCHER_PORT: '0', STREAM_PORT: '0' };
+
 /**
- * Builds a foundation in memory. Settings are the defaults, except for those given as environment variables; a busy machine
- * gets more time to answer than the interface allows.
+ * Builds a foundation in memory. Settings are the defaults, except for free ports and those given as environment variables; a
+ * busy machine gets more time to answer than the interface allows.
  */
 export const testFoundation = async ({
   environment = {},
@@ -66,7 +69,7 @@ export const testFoundation = async ({
   const keyVault = new MemoryKeyVault();
   await makeVault({ keyVault, masterKey, clock, ids: systemIds });
   return {
-    settings: loadSettings(environment).settings,
+    settings: loadSettings({ ...FREE_PORTS, ...environment }).settings,
     logger,
     logged,
     clock,

@@ -74,7 +74,7 @@ export const startAccountUnderTest = async (
   { answerWithinMs, ...options }: Options = {},
 ) => {
   const clock = new TestClock(Date.now());
-  const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
+  const settings = { DATA_DIR: dataDir, RATE_LIMITS: 'off', ...environment };
   const foundation = await testFoundation({ environment: settings, clock, answerWithinMs });
   const service = await startAccount(foundation, { ...UNDER_TEST, ...options });
   foundation.processHealth.report({ account: service });

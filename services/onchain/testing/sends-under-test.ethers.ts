@@ -92,7 +92,6 @@ export class SendsUnderTest {
     const chain = { chainId: Anvil.chainId, rpcUrls: [rpcUrl], confirmations };
     const environment = {
       DATA_DIR: folder,
-      ACCOUNT_PORT: '0',
       RATE_LIMITS: 'off',
       CHAINS: JSON.stringify([chain]),
       ...others,

@@ -160,7 +160,7 @@ const subscribeOn = async (client: StreamClient, named: Named): Promise<{ id?: s
 export const startTenants = async (folder: string, settings: Record<string, string>) => {
   const sends = await SendsUnderTest.start(folder, {
     depositWei: 100n * ETHER,
-    settings: { STREAM_PORT: '0', ...settings },
+    settings,
   });
   const { service: account } = sends;
   const messageBus = new MemoryMessageBus();

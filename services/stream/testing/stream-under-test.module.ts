@@ -51,7 +51,7 @@ export const streamUnderTest = async ({
   drainMs,
 }: Options = {}) => {
   await messageBus.createTopics(Object.values(topics));
-  const settings = { STREAM_PORT: '0', RATE_LIMITS: 'off', ...environment };
+  const settings = { RATE_LIMITS: 'off', ...environment };
   const inMemory = await testFoundation({ environment: settings, clock });
   const readStore: ReadStore = givenReadStore ?? inMemory.readStore;
   const foundation = { ...inMemory, messageBus, readStore };

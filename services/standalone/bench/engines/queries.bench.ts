@@ -61,7 +61,7 @@ export const benchQueries = async (folder: string, report: Report): Promise<void
   const readStore = new SqliteReadStore(file);
   await readStore.define(collections);
   if (!isThere) report(await measure('records stored, to be queried', RECORDS, () => fillRecords(readStore, RECORDS)));
-  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off', EVENT_CATCHER_PORT: '0' } });
+  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off' } });
   const { issuer, accessToken } = await testIssuer();
   const catcher = await startEventCatcher({ ...foundation, readStore }, issuer, { chains: [] });
   const tokens = new Map<string, string>();
