@@ -7,7 +7,7 @@ const files = pureFiles(root);
 
 export default {
   mutate: files,
-  ignorePatterns: ['/.annals', '/.ci', '/coverage', '/deploy', '/dist', '/schemas/generated', '/services/standalone'],
+  ignorePatterns: ['/.annals', '/.ci', '/coverage', '/dist', '/schemas/generated', '/services/standalone'],
   plugins: ['@stryker-mutator/jest-runner'],
   testRunner: 'jest',
   testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
