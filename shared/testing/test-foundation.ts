@@ -8,6 +8,7 @@ import { makeVault } from '../key-vault/own-vault.ts';
 import { ProcessHealth } from '../host/health/process-health.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
+import { FREE_PORTS } from './processes/whole-program.ts';
 import { MemoryReadStore } from './engines/read-store.memory.ts';
 
 /** A clock that changes only when it is set: time passes as far as `time` is moved. */
@@ -41,9 +42,6 @@ export interface TestFoundation extends Foundation, WithKeyVault {
 
 /** Longer than any answer takes on a busy machine, and less than the 30 s after which an idle connection is cut. */
 const ANSWER_WITHIN_MS = 25_000;
-
-/** Another program on this machine may have the default ports. */
-const FREE_PORTS = { ACCOUNT_PORT: '0', EVENT_CATCHER_PORT: '0', STREAM_PORT: '0' };
 
 /**
  * Builds a foundation in memory. Settings are the defaults, except for free ports and those given as environment variables; a

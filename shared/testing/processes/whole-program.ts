@@ -15,13 +15,14 @@ export interface WholeProgram {
   stop: () => Promise<unknown>;
 }
 
+/** Another program on this machine may have the default ports. */
+export const FREE_PORTS = { ACCOUNT_PORT: '0', EVENT_CATCHER_PORT: '0', STREAM_PORT: '0' } as const;
+
 /**
  * Settings of everything that tests start, so that other programs on this machine, its load and fast clients do not interfere.
  */
 export const testSettings = {
-  ACCOUNT_PORT: '0',
-  EVENT_CATCHER_PORT: '0',
-  STREAM_PORT: '0',
+  ...FREE_PORTS,
   METRICS_PORT: '0',
   LOCAL_CHAIN_PORT: '0',
   RATE_LIMITS: 'off',
