@@ -163,7 +163,7 @@ describe('whoever operates a chain', () => {
   });
 
   it('reads what an app has paid: what the deposit has lost', async () => {
-    for (const { id } of sent) await becomes(id, 'included');
+    for (const { id } of sent) await becomes(id, 'included', 'final');
     await running.mine(4);
     for (const { id } of sent) await becomes(id, 'final');
     const { paymaster } = await running.chainState();
@@ -209,7 +209,7 @@ describe('whoever operates a chain', () => {
     expect(await transaction(body['id'])).toMatchObject({ status: 'submitted' });
     await nextBlocksCost(LOW_FEE);
     await running.mining('at once');
-    await becomes(body['id'], 'included');
+    await becomes(body['id'], 'included', 'final');
   });
 
   it('is told that no executor has gas, and after a refill what was accepted goes on', async () => {
@@ -262,7 +262,7 @@ describe('whoever operates a chain', () => {
       'what was accepted must wait, and say why',
     );
     await running.prepare(FUNDS);
-    await becomes(waiting['id'], 'included');
+    await becomes(waiting['id'], 'included', 'final');
     await isCalled('ok');
   });
 
