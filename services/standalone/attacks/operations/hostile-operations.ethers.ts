@@ -7,7 +7,7 @@ import { preVerificationGas } from '../../../onchain/operations/domain/pre-verif
 import { maxCostOf, nonceOf, type UserOperation } from '../../../onchain/operations/domain/user-operation.ts';
 import type { OwnedAccount, RpcUnderTest } from '../../../onchain/testing/rpc-under-test.ethers.ts';
 import { NOBODY, type SendsUnderTest } from '../../../onchain/testing/sends-under-test.ethers.ts';
-import { requestsIn, type ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
+import { requestsIn, type ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 
 const GWEI = 10n ** 9n;
 const ETHER = 10n ** 18n;

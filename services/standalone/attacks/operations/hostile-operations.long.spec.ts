@@ -14,7 +14,7 @@ import { FORKS } from '../../../onchain/operations/domain/fork-rules.ts';
 import { idOfOperation } from '../../../onchain/transactions/domain/transaction.ts';
 import { RpcUnderTest } from '../../../onchain/testing/rpc-under-test.ethers.ts';
 import { SendsUnderTest, type Sender } from '../../../onchain/testing/sends-under-test.ethers.ts';
-import { ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
+import { ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 import { roundRobin } from '../../../../shared/testing/round-robin.ts';
 import { asGeth, HostileOperations } from './hostile-operations.ethers.ts';
 

@@ -6,7 +6,7 @@ import { RunningProgram } from '../../../../shared/testing/processes/running-pro
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
 import { ProgramOnChain } from '../program-on-chain.ts';
-import { ProviderGateway, requestsIn, type HttpAnswer } from './provider-gateway.ts';
+import { ProviderGateway, requestsIn, type HttpAnswer } from '../../../../shared/testing/chain/provider-gateway.ts';
 
 const folder = temporaryFolder();
 const HAPPENS_WITHIN_MS = 60_000;

@@ -16,7 +16,7 @@ import {
 import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { ProgramOnChain } from '../program-on-chain.ts';
-import { ProviderGateway } from './provider-gateway.ts';
+import { ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 import { Subscriber } from '../subscriber.socketio.ts';
 
 const folder = temporaryFolder();

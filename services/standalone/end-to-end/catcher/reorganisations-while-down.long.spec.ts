@@ -5,7 +5,7 @@ import { RunningProgram } from '../../../../shared/testing/processes/running-pro
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
 import { ProgramOnChain } from '../program-on-chain.ts';
-import { changing, ProviderGateway } from './provider-gateway.ts';
+import { changing, ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 
 const folder = temporaryFolder();
 const TOKEN = '0x00000000000000000000000000000000000A11CE';

@@ -7,7 +7,7 @@ import { RunningProgram } from '../../../../shared/testing/processes/running-pro
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { CatcherCaller, transferOf } from './catcher-caller.ts';
 import { ProgramOnChain } from '../program-on-chain.ts';
-import { ProviderGateway, requestsIn } from './provider-gateway.ts';
+import { ProviderGateway, requestsIn } from '../../../../shared/testing/chain/provider-gateway.ts';
 
 const folder = temporaryFolder();
 /** Providers are compared every 15 s, and one that failed is in quarantine for 30 s. */

@@ -9,7 +9,7 @@ import { RunningProcess } from '../../../../shared/testing/processes/running-pro
 import { RunningProcesses, type ServiceProcess } from '../../../../shared/testing/processes/running-processes.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { ProgramOnChain } from '../program-on-chain.ts';
-import { ProviderGateway } from './provider-gateway.ts';
+import { ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 import { registerTransfer } from '../register-transfer.ts';
 
 const HAPPENS_WITHIN_MS = 120_000;

@@ -7,7 +7,7 @@ import { callUntilServed, signIn, type SignedIn } from '../../../../shared/testi
 import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { ProgramOnChain } from '../program-on-chain.ts';
-import { hiding, ProviderGateway } from './provider-gateway.ts';
+import { hiding, ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 import { registerTransfer } from '../register-transfer.ts';
 
 const HAPPENS_WITHIN_MS = 60_000;

@@ -6,7 +6,7 @@ import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
 import { eventually } from '../../../../shared/testing/eventually.ts';
 import { call, signIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
 import { RunningProgram } from '../../../../shared/testing/processes/running-program.ts';
-import { ProviderGateway } from '../../end-to-end/catcher/provider-gateway.ts';
+import { ProviderGateway } from '../../../../shared/testing/chain/provider-gateway.ts';
 import { registerTransfer } from '../../end-to-end/register-transfer.ts';
 import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { chainChanges, recordsAfter } from '../chain-changes.ts';

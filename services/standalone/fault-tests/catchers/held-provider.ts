@@ -1,4 +1,4 @@
-import { ProviderGateway, requestsIn } from '../../end-to-end/catcher/provider-gateway.ts';
+import { ProviderGateway, requestsIn } from '../../../../shared/testing/chain/provider-gateway.ts';
 
 /** So few that a backfill needs many requests. */
 const RANGE_BLOCKS = 10;

@@ -79,6 +79,27 @@ export const changing =
     return JSON.stringify(Array.isArray(answer) ? answer.map(changed) : changed(answer));
   };
 
+/** The answers of a node that refuses some requests. If it refuses all of a body, its node is not asked. */
+export const refusing =
+  (refusalOf: (asked: RpcRequest) => RpcRefusal | undefined) =>
+  async (body: string, honest: Honest): Promise<string> => {
+    const requests = requestsIn(body);
+    const refused = new Map(requests.flatMap((request) => refusalEntry(request, refusalOf(request))));
+    if (refused.size === 0) return honest();
+    const honestly = refused.size === requests.length ? [] : [JSON.parse(await honest())].flat();
+    const byId = new Map((honestly as Envelope[]).map((envelope) => [envelope.id, envelope]));
+    const answers = requests.map(({ id }) => refused.get(id) ?? byId.get(id));
+    return JSON.stringify(body.startsWith('[') ? answers : answers[0]);
+  };
+
+const refusalEntry = ({ id }: RpcRequest, error: RpcRefusal | undefined): [unknown, object][] =>
+  error ? [[id, { jsonrpc: '2.0', id, error }]] : [];
+
+export interface RpcRefusal {
+  code: number;
+  message: string;
+}
+
 /** The requests in a body, one or several. */
 export const requestsIn = (body: string): RpcRequest[] => [JSON.parse(body)].flat() as RpcRequest[];
 
