@@ -67,6 +67,9 @@ export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable';
 }
 
+/** Every provider lacks a method that a request needs. The message names the method and what the providers answered. */
+export class MethodMissing extends ChainUnavailable {}
+
 /** No provider has the finalized block that a provider reported before, and one has another block in its place. */
 export class FinalizedContradicted extends ChainUnavailable {}
 

@@ -35,6 +35,8 @@ export const chainSettings = z.object({
   bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
   /** Maximum gas price in wei. No operation and no bundle pays more. */
   feeCap: uint.optional(),
+  /** Maximum tip in wei per gas, whether a caller or a node asks for the tip. */
+  tipMax: uint.optional(),
   /** WebSocket endpoints that announce new blocks. */
   wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
   /** Whether the events of the chain may be read over plain HTTP without a token. */
@@ -43,3 +45,11 @@ export const chainSettings = z.object({
   bloom: z.boolean().optional(),
 });
 export type ChainSettings = z.infer<typeof chainSettings>;
+
+const GWEI = 10n ** 9n;
+/** Wei per gas, where the settings have none. */
+const FEE_CAP = 500n * GWEI;
+const TIP_MAX = 100n * GWEI;
+
+export const feeCapOf = ({ feeCap }: Pick<ChainSettings, 'feeCap'>): bigint => BigInt(feeCap ?? FEE_CAP);
+export const tipMaxOf = ({ tipMax }: Pick<ChainSettings, 'tipMax'>): bigint => BigInt(tipMax ?? TIP_MAX);

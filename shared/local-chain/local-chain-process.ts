@@ -21,8 +21,8 @@ export interface LocalChain {
 
 export interface LocalChainOptions {
   chainId: number;
-  /** Default: the newest. */
-  hardfork?: Hardfork;
+  /** Default: the newest. Berlin has no base fee. */
+  hardfork?: Hardfork | 'berlin';
   /** Holds the state of the chain between starts. */
   folder: string;
   /** 0 means any free port. */

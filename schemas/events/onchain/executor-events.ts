@@ -12,6 +12,8 @@ const signed = bundle.extend({
   gasLimit: uint,
   maxFeePerGas: uint,
   maxPriorityFeePerGas: uint,
+  /** Whether the transaction is a legacy one (EIP-155), whose gas price both fees are; else the transaction is of EIP-1559. */
+  isLegacy: z.boolean().exactOptional(),
 });
 
 /** Stream `executor-<chainId>-<address>`: the bundles of one account that sends them. Only the newest are kept. */

@@ -49,6 +49,8 @@ export const transactionEvents = {
       /** Where another app pays than `appId`. */
       payingAppId: z.string().exactOptional(),
       maxCostWei: uint,
+      /** Whether the caller chose the tip, so that this service signs no higher one. Absent: nobody knows any more. */
+      hasChosenTip: z.boolean().exactOptional(),
       /** Until when the paymaster's signature counts; `null` without one. */
       validUntil: isoTime.nullable(),
       /** The head of the chain when it was signed: no earlier block has it, but for a reorganisation. */

@@ -24,7 +24,8 @@ export const checkBlock = (answer: unknown): OperationsBlock | undefined => {
   const { baseFeePerGas, gasLimit } = Object(answer) as Record<string, unknown>;
   return {
     ...block,
-    baseFeePerGas: checkAmount(baseFeePerGas, 'the base fee'),
+    // Blocks before London (EIP-1559) have no base fee.
+    baseFeePerGas: baseFeePerGas == null ? 0n : checkAmount(baseFeePerGas, 'the base fee'),
     gasLimit: checkAmount(gasLimit, 'the gas limit'),
   };
 };

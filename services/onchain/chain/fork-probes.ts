@@ -1,5 +1,7 @@
 import type { RpcCall } from '../../../shared/chain/client/answer-limits.ts';
 import type { CallOutcome } from '../../../shared/chain/client/endpoints/json-rpc-endpoint.ts';
+import { refusalOf } from '../../../shared/chain/client/refusals/rpc-refusals.ts';
+import { NoMethod, saysNoMethod } from '../../../shared/chain/client/endpoints/no-answer.ts';
 import { dataGas, FORKS, type ForkRules } from '../operations/domain/fork-rules.ts';
 import { LAYER_PROBES, layerShownBy } from './data-fees.ts';
 
@@ -11,6 +13,10 @@ const COUNT_LEADING_ZEROS = '0x60011e60005260206000f3';
 /** How geth, Erigon, reth, anvil, Nethermind and Besu report an unknown opcode. */
 const NO_OPCODE = /opcode|bad ?instruction|invalid.?operation|not ?activated/i;
 
+const INVALID_PARAMS = -32_602;
+/** How nodes refuse a third parameter of `eth_call`. */
+const NO_OVERRIDES = /too many arguments|at most 2|state ?overrides?\b|invalid (argument|param)/i;
+
 /** Ask for the gas of a transaction of 1,000 bytes, and whether the newest opcode is known. */
 const PROBES_OF_FORK: readonly RpcCall[] = [
   { method: 'eth_estimateGas', params: [{ from: NOBODY, to: NOBODY, data: DATA }] },
@@ -19,8 +25,13 @@ const PROBES_OF_FORK: readonly RpcCall[] = [
 
 export const FORK_PROBES: readonly RpcCall[] = [...PROBES_OF_FORK, ...LAYER_PROBES];
 
-/** Returns the rules that a node shows. If it shows none, the newest rules apply: they refuse more, and nothing is lost. */
+/**
+ * Returns the rules that a node shows. If it shows none, the newest rules apply: they refuse more, and nothing is lost.
+ * @throws NoMethod if the node refuses or ignores state overrides, without which nothing can be simulated
+ */
 export const rulesShownBy = ([estimate, opcode, ...oracles]: readonly CallOutcome[]): ForkRules => {
+  const refusal = refusalOfOverrides(opcode);
+  if (refusal !== undefined) throw new NoMethod('eth_call with state overrides', refusal);
   const layerBelow = layerShownBy(oracles);
   return {
     floorTokenGas: hasNoFloor(estimate) ? FORKS.london.floorTokenGas : FORKS.prague.floorTokenGas,
@@ -35,6 +46,14 @@ const hasNoFloor = (estimate: CallOutcome | undefined): boolean =>
   'result' in estimate &&
   /^0x[0-9a-f]+$/i.test(String(estimate.result)) &&
   BigInt(String(estimate.result)) < dataGas(DATA, FORKS.prague).floor;
+
+const refusalOfOverrides = (call: CallOutcome | undefined): string | undefined => {
+  if (!call) return undefined;
+  if ('result' in call) return call.result === '0x' ? 'it ignores the state overrides' : undefined;
+  const { code, message } = call.error;
+  if (NO_OPCODE.test(message) || refusalOf(message, { code }).kind !== 'other') return undefined;
+  return code === INVALID_PARAMS || saysNoMethod(call.error) || NO_OVERRIDES.test(message) ? message : undefined;
+};
 
 const isUnknown = (call: CallOutcome | undefined): boolean =>
   call !== undefined && 'error' in call && NO_OPCODE.test(call.error.message);

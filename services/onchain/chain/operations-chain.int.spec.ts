@@ -37,7 +37,7 @@ describe('the chain of operations, on anvil', () => {
     expect(same).toEqual(head);
     expect(none).toBeUndefined();
     expect(head.parentHash).toBe(before?.hash);
-    expect(await local.chain.tips()).toEqual({ suggested: expect.any(BigInt), paid: expect.any(BigInt) });
+    expect(await local.chain.tips()).toEqual({ asked: expect.any(BigInt), least: 0n });
     expect(await local.chain.forkRules()).toEqual(FORKS[Anvil.hardfork]);
   });
 
@@ -231,7 +231,7 @@ describe('the chain of operations, on anvil', () => {
     await expect(chain.transactionCount(executor.address, before + 1_000_000)).rejects.toThrow(ChainUnavailable);
     const cheap = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
     expect(await outcomeOf(await executor.signTransaction({ ...base, ...cheap, nonce: nonce + 1 }))).toBe(
-      'underpriced',
+      'pays-too-little',
     );
     const broke = randomWallet();
     expect(await outcomeOf(await broke.signTransaction({ ...base, ...fees, nonce: 0 }))).toBe('insufficient-funds');

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RpcCall } from '../../../shared/chain/client/answer-limits.ts';
 import { bloomMayPass } from '../../../shared/chain/bloom.ts';
-import { ChainUnavailable, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, MethodMissing, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/client/chain-reader.json-rpc.ts';
 import { IMPLEMENTATION_SLOT } from '../../../shared/chain/state/eip-1967.ts';
 import {
@@ -11,7 +11,8 @@ import {
   checkWord,
 } from '../../../shared/chain/client/answers/checked-values.ts';
 import { InvalidAnswer } from '../../../shared/chain/client/answers/checked-answers.ts';
-import { NoAnswer, type CallOutcome, type RpcFault } from '../../../shared/chain/client/endpoints/json-rpc-endpoint.ts';
+import type { CallOutcome, RpcFault } from '../../../shared/chain/client/endpoints/json-rpc-endpoint.ts';
+import { NoAnswer, NoMethod, saysNoMethod } from '../../../shared/chain/client/endpoints/no-answer.ts';
 import type { ChainClient } from '../../../shared/chain/client/chain-client.ts';
 import { blockByNumber, LATEST, quantity, requireBlock } from '../../../shared/chain/client/header-requests.ts';
 import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
@@ -38,7 +39,7 @@ import type {
   Tips,
   TransactionReceipt,
 } from './operations-chain.ts';
-import { sendOutcome } from './send-outcome.ts';
+import { leastTipIn, sendOutcome } from './send-outcome.ts';
 import { bundleCall, simulationCall, type OperationsContracts } from './simulation-call.ts';
 
 /** `balanceOf(address)` */
@@ -50,6 +51,11 @@ const ACCOUNT_CODE = `0x${ACCOUNT_RUNTIME_CODE}`;
 /** How many of the newest blocks show the tips, and the percentile that is read of each. */
 const TIP_BLOCKS = 20;
 const MEDIAN = 50;
+const TIP_CALLS: readonly RpcCall[] = [
+  { method: 'eth_maxPriorityFeePerGas', params: [] },
+  { method: 'eth_feeHistory', params: [quantity(TIP_BLOCKS), 'latest', [MEDIAN]] },
+];
+const LEAST_TIP_KEPT_MS = 3_600_000;
 /** A chain changes its fork about once a year. */
 const RULES_KEPT_MS = 60_000;
 
@@ -63,6 +69,8 @@ export class JsonRpcOperationsChain implements OperationsChain {
   readonly entryPoint: string;
   private readonly contracts: OperationsContracts;
   private readonly reader: JsonRpcChainReader;
+  /** The lowest tip that a node takes, as the node named it. */
+  private readonly leastTip = new TtlCache<bigint>(systemClock, { max: 1, ttlMs: LEAST_TIP_KEPT_MS });
   private readonly rules = new TtlCache<Promise<ForkRules>>(systemClock, { max: 1, ttlMs: RULES_KEPT_MS });
 
   constructor(
@@ -96,18 +104,13 @@ export class JsonRpcOperationsChain implements OperationsChain {
     return inclusionsOf(await this.logs(from, to));
   }
 
-  tips(): Promise<Tips> {
-    const calls: RpcCall[] = [
-      { method: 'eth_maxPriorityFeePerGas', params: [] },
-      { method: 'eth_feeHistory', params: [quantity(TIP_BLOCKS), 'latest', [MEDIAN]] },
-    ];
-    return this.client.tryCall('the tip', calls, ([suggested, history]) => {
-      if (!suggested || 'error' in suggested)
-        throw new NoAnswer({ kind: 'other' }, suggested?.error.message ?? 'no answer about the tip');
-      // Some nodes have no history of fees.
-      const paid = history && 'result' in history ? medianTip(history.result) : 0n;
-      return { suggested: checkAmount(suggested.result, 'the tip'), paid };
+  async tips(): Promise<Tips> {
+    const least = this.leastTip.get('') ?? 0n;
+    const paid = await this.client.tryCall('the tip', TIP_CALLS, tipsIn).catch((error: unknown) => {
+      if (error instanceof MethodMissing) return [];
+      throw error;
     });
+    return { asked: [least, ...paid].reduce((most, tip) => (tip > most ? tip : most)), least };
   }
 
   forkRules(): Promise<ForkRules> {
@@ -190,13 +193,23 @@ export class JsonRpcOperationsChain implements OperationsChain {
   send(rawTransaction: string): Promise<SendAnswer> {
     const transactionHash = `0x${hash('keccak-256', Buffer.from(rawTransaction.slice(2), 'hex'), 'hex')}`;
     const call: RpcCall = { method: 'eth_sendRawTransaction', params: [rawTransaction] };
-    return this.client.tryCall('a transaction', [call], ([outcome]): SendAnswer => {
+    let isElsewhere = false;
+    return this.client.ask('a transaction', async (endpoint): Promise<SendAnswer> => {
+      const [outcome] = await endpoint.tryCall([call]).catch((error: unknown) => {
+        isElsewhere = true;
+        throw error;
+      });
       if (outcome && 'error' in outcome) {
         const words = outcome.error.message;
-        return { outcome: sendOutcome(words), words };
+        if (saysNoMethod(outcome.error)) throw new NoMethod(call.method, words);
+        this.noteLeastTip(leastTipIn(words));
+        return { outcome: sendOutcome(words), words, isElsewhere };
       }
-      if (outcome?.result !== transactionHash) throw new InvalidAnswer('the hash is of another transaction');
-      return { outcome: 'known', words: '' };
+      if (outcome?.result !== transactionHash) {
+        isElsewhere = true;
+        throw new InvalidAnswer('the hash is of another transaction');
+      }
+      return { outcome: 'known', words: '', isElsewhere };
     });
   }
 
@@ -210,6 +223,11 @@ export class JsonRpcOperationsChain implements OperationsChain {
     return this.client.call('receipts', calls, (answers) =>
       answers.map((answer, at) => checkReceipt(answer, hashes[at] ?? '')),
     );
+  }
+
+  /** Several nodes may name different minimums: the highest counts. */
+  private noteLeastTip(tip: bigint | undefined): void {
+    if (tip !== undefined && tip >= (this.leastTip.get('') ?? 0n)) this.leastTip.set('', tip);
   }
 
   private async logs(from: number, to: number): Promise<ChainLog[]> {
@@ -228,6 +246,32 @@ export class JsonRpcOperationsChain implements OperationsChain {
     }
   }
 }
+
+/** @param outcomes of `TIP_CALLS`. @throws NoMethod if the node lacks both methods, NoAnswer if it has no good answer to either */
+const tipsIn = ([suggestion, history]: readonly CallOutcome[]): bigint[] => {
+  const tips = [
+    ...tipOf(suggestion, (result) => checkAmount(result, 'the tip')),
+    ...tipOf(history, (result) => medianTip(result)),
+  ];
+  if (tips.length > 0) return tips;
+  const faults = [suggestion, history].flatMap((one) => (one && 'error' in one ? [one.error] : []));
+  const words = faults.map(({ message }) => message).join('; ');
+  const lacksBoth = faults.length === TIP_CALLS.length && faults.every(saysNoMethod);
+  throw lacksBoth
+    ? new NoMethod(TIP_CALLS.map(({ method }) => method).join(' or '), words)
+    : new NoAnswer({ kind: 'other' }, words || 'no answer tells a tip');
+};
+
+/** Returns no tip if a node answers with an error, or with what is not a tip. */
+const tipOf = (outcome: CallOutcome | undefined, read: (result: unknown) => bigint): bigint[] => {
+  if (!outcome || 'error' in outcome) return [];
+  try {
+    return [read(outcome.result)];
+  } catch (error) {
+    if (error instanceof InvalidAnswer) return [];
+    throw error;
+  }
+};
 
 const simulationOf = (outcome: CallOutcome, request: SimulationRequest | undefined): Simulation => {
   if ('result' in outcome) return checkExecution(outcome.result, { hasTarget: request?.target !== undefined });

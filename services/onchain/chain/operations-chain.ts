@@ -79,25 +79,27 @@ export type BundleTrial =
 export type SendOutcome =
   | 'known'
   | 'nonce-too-low'
-  /** The node has another transaction of this nonce, or this transaction pays too little. */
+  /** The node has another transaction of this nonce, and this one does not pay a tenth more. */
   | 'underpriced'
+  /** The node takes no transaction that pays so little, whatever its nonce. */
+  | 'pays-too-little'
   | 'insufficient-funds'
   | 'refused';
 
 /** Wei per gas, above the base fee. */
 export interface Tips {
-  suggested: bigint;
-  /** 0 if the blocks have no transactions, or if the node does not tell. */
-  paid: bigint;
+  /** What a sender offers: the larger of the node's suggestion, what recent blocks were paid, and `least`. */
+  asked: bigint;
+  /** The lowest tip that the nodes take, if one named a minimum in the last hour, else 0. */
+  least: bigint;
 }
-
-/** Returns the highest tip that a sender has a reason to pay. */
-export const highestTip = ({ suggested, paid }: Tips): bigint => (paid > suggested ? paid : suggested);
 
 export interface SendAnswer {
   outcome: SendOutcome;
   /** The node's message in one line; empty if the node took the transaction. */
   words: string;
+  /** Whether another endpoint was asked before and did not answer: that endpoint may have taken the transaction. */
+  isElsewhere?: boolean;
 }
 
 export interface AccountState {
@@ -127,7 +129,10 @@ export interface OperationsChain {
   blocks(numbers: readonly number[]): Promise<(OperationsBlock | undefined)[]>;
   /** `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order. */
   inclusions(from: number, to: number): Promise<OperationInclusion[]>;
-  /** `eth_maxPriorityFeePerGas`, and the median tip of the newest blocks with transactions (`eth_feeHistory`). */
+  /**
+   * `eth_maxPriorityFeePerGas`, the median tip of the newest blocks with transactions (`eth_feeHistory`), and the minimum that a
+   * node named when it refused a transaction. A node may lack either method.
+   */
   tips(): Promise<Tips>;
   /** The rules of the chain's fork, which the node shows by what it charges and executes. */
   forkRules(): Promise<ForkRules>;

@@ -15,7 +15,11 @@ const OUTCOMES: readonly { outcome: SendOutcome; said: RegExp }[] = [
   },
   {
     outcome: 'underpriced',
-    said: /underpriced|fee.{0,20}too ?low|gas ?price.{0,20}too low|below.{0,20}(base ?fee|minimum)|less than.{0,20}base ?fee|replacement.?not.?allowed|under ?priced|conflicting (nonce|transaction)/i,
+    said: /replac.{0,40}(underpriced|fee|not.?allowed)|conflicting (nonce|transaction)/i,
+  },
+  {
+    outcome: 'pays-too-little',
+    said: /under ?priced|fee.{0,20}too ?low|gas ?price.{0,20}too low|(fee|price|tip|per ?gas).{0,20}below.{0,20}(base ?fee|minimum|required)|fee.{0,20}less than.{0,20}base ?fee/i,
   },
   {
     outcome: 'insufficient-funds',
@@ -26,3 +30,21 @@ const OUTCOMES: readonly { outcome: SendOutcome; said: RegExp }[] = [
 /** Tells the outcome of a transaction from the text that a node answered instead of its hash. */
 export const sendOutcome = (message: string): SendOutcome =>
   OUTCOMES.find(({ said }) => said.test(message))?.outcome ?? 'refused';
+
+/** How geth, bor, reth and Nethermind name the lowest tip that they take, in wei. */
+const LEAST_TIP = [
+  /minimum needed:? (\d+)/i,
+  /tip needed:? (\d+)/i,
+  /minimum (?:required )?(?:priority fee|tip)\D{0,20}(\d+)/i,
+  /priority ?fee ?per ?gas too low:? \d+ < (\d+)/i,
+].map((form) => new RegExp(`${form.source}(?![\\d.]|\\s*(?:gwei|ether|eth)\\b)`, 'i'));
+
+/**
+ * Returns the lowest tip that a node takes, in wei, from its refusal of a transaction; `undefined` if the refusal is not about the
+ * tip, or names none.
+ */
+export const leastTipIn = (message: string): bigint | undefined => {
+  if (sendOutcome(message) !== 'pays-too-little') return undefined;
+  const [digits] = LEAST_TIP.flatMap((form) => form.exec(message)?.[1] ?? []);
+  return digits === undefined ? undefined : BigInt(digits);
+};

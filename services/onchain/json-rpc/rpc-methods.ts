@@ -13,6 +13,7 @@ import type { ChainNow, ServedChain, ServedChains } from '../served-chains/serve
 import type { AcceptedOperations } from './methods/accepted-operations.ts';
 import type { DebugBundler } from './methods/debug-bundler.ts';
 import type { OperationEstimates } from './methods/operation-estimates.ts';
+import { faultOfTip } from '../operations/domain/operation-bounds.ts';
 import { quantityOf } from '../operations/domain/user-operation.ts';
 import { addressOf, readParams } from './methods/operation-numbers.ts';
 import { invalidParams, RpcError } from './methods/rpc-error.ts';
@@ -52,7 +53,7 @@ export class RpcMethods {
       eth_getUserOperationReceipt: (params, context) => accepted.receiptOf(params, context),
       pm_getPaymasterStubData: (params, context) => sponsored.stub(params, context),
       pm_getPaymasterData: (params, context) => sponsored.sign(params, context),
-      pimlico_getUserOperationGasPrice: async (_, { chain }) => gasPricesAt(await chain.now()),
+      pimlico_getUserOperationGasPrice: async (_, { chain }) => gasPricesAt(await chain.now(), chain.feeCap),
       'rpc.discover': () => Promise.resolve(openRpc),
       ...(debug && debugMethods(debug)),
     };
@@ -80,9 +81,13 @@ export class RpcMethods {
 /** In quarters of the base fee, without the tip. The base fee of a block is at most an eighth above that of its parent. */
 const BASE_FEE_QUARTERS = { slow: 5n, standard: 6n, fast: 8n };
 
-const gasPricesAt = ({ head, tip }: ChainNow): RpcResult<'pimlico_getUserOperationGasPrice'> => {
+const gasPricesAt = ({ head, tips }: ChainNow, feeCap: bigint): RpcResult<'pimlico_getUserOperationGasPrice'> => {
+  const capped = (wei: bigint) => (wei < feeCap ? wei : feeCap);
+  const tip = capped(tips.asked);
+  const fault = faultOfTip(tips.asked, tips) ?? faultOfTip(tip, tips);
+  if (fault !== undefined) throw invalidParams(fault);
   const priceOf = (quarters: bigint) => ({
-    maxFeePerGas: quantityOf((head.baseFeePerGas * quarters) / 4n + tip),
+    maxFeePerGas: quantityOf(capped((head.baseFeePerGas * quarters) / 4n + tip)),
     maxPriorityFeePerGas: quantityOf(tip),
   });
   const { slow, standard, fast } = BASE_FEE_QUARTERS;

@@ -26,6 +26,8 @@ export interface ToSubmit {
   account: AssignedAccount;
   /** Complete with nonce and limits. */
   operation: UserOperation;
+  /** Whether the caller chose its tip. */
+  hasChosenTip?: boolean;
   /** The paying app; `undefined` if the account pays. */
   sponsor: Sponsor | undefined;
   now: ChainNow;
@@ -53,7 +55,7 @@ export class Submissions {
 
   /** Signs and stores an operation; nobody sees the signature before it is stored. @throws Refusal sponsorship_refused, user_erased */
   async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
-    const { transactionId, userId, appId, account, sponsor, now, replaces } = toSubmit;
+    const { transactionId, userId, appId, account, hasChosenTip = false, sponsor, now, replaces } = toSubmit;
     const { chainId, address: sender, entryPoint } = account;
     const validUntil = signedUntil(this.transactor.clock, now.head, SIGNED_FOR_SECONDS.send);
     const sponsored = await this.sponsored(toSubmit, validUntil);
@@ -83,6 +85,7 @@ export class Submissions {
           operation: storedOperation(operation),
           sponsor: sponsor !== undefined,
           maxCostWei: String(maxCostWei),
+          hasChosenTip,
           validUntil: sponsor ? toIso(validUntil * 1_000) : null,
           headBlock,
           replaces,

@@ -1,22 +1,18 @@
 import { onchainStream } from '../../../schemas/events/onchain/onchain-events.ts';
-import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
+import { feeCapOf, tipMaxOf, type ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import { TtlCache } from '../../../shared/primitives/ttl-cache.ts';
 import type { ForkRules } from '../operations/domain/fork-rules.ts';
+import type { TipBounds } from '../operations/domain/operation-bounds.ts';
 import { fullBundleOf, preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
 import { preparedChainFold, type PreparedChain } from '../prepare-chain/domain/prepared-chain.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
 import { GasEstimator, type Simulations } from '../gas/gas-estimator.ts';
 import { RequestBatcher } from '../chain/request-batcher.ts';
-import {
-  highestTip,
-  type AccountState,
-  type OperationsBlock,
-  type OperationsChain,
-} from '../chain/operations-chain.ts';
+import type { AccountState, OperationsBlock, OperationsChain, Tips } from '../chain/operations-chain.ts';
 
-/** How long the head and the node's suggested tip are reused. */
+/** How long the head and the tips are reused. */
 const HEAD_KEPT_MS = 250;
 /** In one request. Each contains the code of EntryPointSimulations; together they are a megabyte. */
 const SIMULATIONS_MAX = 24;
@@ -24,19 +20,14 @@ const SIMULATIONS_MAX = 24;
 const ACCOUNTS_MAX = 33;
 /** Each takes two calls. */
 const IMPLEMENTATIONS_MAX = 50;
-const GWEI = 10n ** 9n;
-/** The largest tip that is believed of a node: a node must not decide how much is spent. */
-export const SUGGESTED_TIP_MAX = 3n * GWEI;
 const DATA_FEE_MARGIN_PERCENT = 125n;
-/** Wei per gas, if the settings have no cap. */
-const FEE_CAP = 500n * GWEI;
+/** How long a sponsor pays a tip that the chain asked for: as long as a client may need from an estimate to its operation. */
+const TIP_PAID_MS = 120_000;
 
 export interface ChainNow {
   head: OperationsBlock;
-  /** The node's suggestion. */
-  tip: bigint;
-  /** The larger of the suggestion and the tip of recent blocks. No sender has a reason to offer more. */
-  tipMax: bigint;
+  /** `most`: the highest tip that the chain asked for in the last two minutes. No sender has a reason to offer more. */
+  tips: Tips & TipBounds & { most: bigint };
   rules: ForkRules;
 }
 
@@ -48,6 +39,8 @@ export class ServedChain {
   readonly accounts: RequestBatcher<string, AccountState>;
   readonly implementations: RequestBatcher<string, string | undefined>;
   private readonly newest: TtlCache<Promise<ChainNow>>;
+  /** Tips of the last two minutes, from the oldest to the newest, each higher than the tips after it. */
+  private highTips: { tip: bigint; until: number }[] = [];
 
   constructor(
     readonly settings: ChainSettings,
@@ -62,8 +55,7 @@ export class ServedChain {
   }
 
   get feeCap(): bigint {
-    const { feeCap } = this.settings;
-    return feeCap === undefined ? FEE_CAP : BigInt(feeCap);
+    return feeCapOf(this.settings);
   }
 
   /** At most `HEAD_KEPT_MS` old. @throws ChainUnavailable */
@@ -87,10 +79,10 @@ export class ServedChain {
    * other chain. @throws ChainUnavailable
    */
   async dataFeeGas(operation: UserOperation): Promise<bigint> {
-    const { head, tip, rules } = await this.now();
+    const { head, tips, rules } = await this.now();
     if (rules.layerBelow === undefined) return 0n;
     const { gas, wei } = await this.operations.dataFee(fullBundleOf(operation));
-    const offered = head.baseFeePerGas + (operation.maxPriorityFeePerGas || tip);
+    const offered = head.baseFeePerGas + (operation.maxPriorityFeePerGas || tips.asked);
     const most = operation.maxFeePerGas || offered;
     const price = (offered < most ? offered : most) || 1n;
     return gas + (wei + price - 1n) / price;
@@ -120,7 +112,15 @@ export class ServedChain {
   private async ask(): Promise<ChainNow> {
     const { operations } = this;
     const [head, tips, rules] = await Promise.all([operations.head(), operations.tips(), operations.forkRules()]);
-    return { head, tip: tips.suggested, tipMax: highestTip(tips), rules };
+    return { head, tips: { ...tips, most: this.highest(tips.asked), max: tipMaxOf(this.settings) }, rules };
+  }
+
+  /** Returns the highest tip that the chain asked for in the last two minutes, including this one. */
+  private highest(tip: bigint): bigint {
+    const now = this.transactor.clock.elapsed();
+    const higher = this.highTips.filter((one) => one.until > now && one.tip > tip);
+    this.highTips = [...higher, { tip, until: now + TIP_PAID_MS }];
+    return higher[0]?.tip ?? tip;
   }
 }
 

@@ -127,9 +127,17 @@ export class RpcUnderTest {
 
   /** Requests the signature of our paymaster. */
   sponsor(operation: UserOperation): Promise<RpcAnswer> {
+    return this.askPaymaster('pm_getPaymasterData', operation);
+  }
+
+  /** Requests data of our paymaster for an estimate. */
+  stub(operation: UserOperation): Promise<RpcAnswer> {
+    return this.askPaymaster('pm_getPaymasterStubData', operation);
+  }
+
+  private askPaymaster(method: string, operation: UserOperation): Promise<RpcAnswer> {
     const { entryPoint } = this.sends.prepared;
-    const chainId = `0x${Anvil.chainId.toString(16)}`;
-    return this.call('pm_getPaymasterData', this.form(operation), entryPoint, chainId, {});
+    return this.call(method, this.form(operation), entryPoint, `0x${Anvil.chainId.toString(16)}`, {});
   }
 
   /** Waits until a block includes an operation, and returns the receipt. */

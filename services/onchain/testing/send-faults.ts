@@ -72,7 +72,11 @@ const executorFaults = async (
   stream: string,
   events: readonly StoredEvent[],
 ): Promise<string[]> => {
-  const signed = events.filter(({ type }) => type === 'BundleSigned');
+  // The nonce of a withdrawn bundle is free again.
+  const signed = events.reduce<readonly StoredEvent[]>((all, event) => {
+    if (event.type === 'BundleWithdrawn') return all.slice(0, -1);
+    return event.type === 'BundleSigned' ? [...all, event] : all;
+  }, []);
   const nonces = signed.map(({ data }) => Number(data['nonce']));
   const [first] = signed;
   if (!first) return [];

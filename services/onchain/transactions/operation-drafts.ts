@@ -1,10 +1,11 @@
 import { type AssignedAccount, userStream } from '../../../schemas/events/account/user-events.ts';
-import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { invalid, Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import type { AccountCall } from '../../../shared/chain/identifiers/account-call.ts';
 import { createAccountData, executeCall } from '../operations/domain/account-calls.ts';
 import type { ForkRules } from '../operations/domain/fork-rules.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
+import { faultOfTip } from '../operations/domain/operation-bounds.ts';
 import { preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
 import { refusedBy } from '../sponsorship-policy/domain/sponsorship-policy.ts';
 import { accountHolderFold } from '../smart-accounts/domain/account-holder.ts';
@@ -14,7 +15,6 @@ import type { GasEstimator, GasLimits } from '../gas/gas-estimator.ts';
 import { askChain } from '../chain/ask-chain.ts';
 import type { AccountState } from '../chain/operations-chain.ts';
 import type { ChainNow, ServedChain } from '../served-chains/served-chains.ts';
-import { SUGGESTED_TIP_MAX } from '../served-chains/served-chains.ts';
 import type { SmartAccounts } from '../smart-accounts/smart-accounts.ts';
 
 /** A key that no account uses: with it, validation takes the gas of a new key. */
@@ -38,7 +38,7 @@ export interface Draft {
 
 export interface DraftTerms {
   call: AccountCall | undefined;
-  /** `undefined`: the node's suggestion. */
+  /** Wei per gas. `undefined`: what the chain asks for. */
   tip: bigint | undefined;
   /** `undefined`: the account pays. */
   paymaster: string | undefined;
@@ -64,7 +64,10 @@ export class OperationDrafts {
     return account;
   }
 
-  /** @param callData `0x` does nothing. @throws Refusal dependency_unavailable if the chain does not answer */
+  /**
+   * @param call `undefined`: the operation does nothing
+   * @throws Refusal dependency_unavailable if the chain does not answer, validation_failed if nobody may offer this tip
+   */
   async draft(
     chain: ServedChain,
     account: AssignedAccount,
@@ -75,6 +78,9 @@ export class OperationDrafts {
       Promise.all([chain.now(), chain.accounts.ask([sender]), this.nonces.inUse({ chainId, sender })]),
     );
     if (!state) throw unavailable('the chain did not tell the state of the account', undefined);
+    const fees = feesAt(now, tip, chain.feeCap);
+    const fault = faultOfTip(tip ?? now.tips.asked, now.tips) ?? faultOfTip(fees.maxPriorityFeePerGas, now.tips);
+    if (fault !== undefined) throw invalid({ path: 'transactionReq.maxPriorityFeePerGas', message: fault });
     const operation: UserOperation = {
       sender,
       nonce: nonceOf(NEW_KEY, 0n),
@@ -83,7 +89,7 @@ export class OperationDrafts {
       callGasLimit: 0n,
       verificationGasLimit: 0n,
       preVerificationGas: 0n,
-      ...feesAt(now, tip, chain.feeCap),
+      ...fees,
       paymaster:
         paymaster === undefined
           ? undefined
@@ -156,8 +162,8 @@ const limited = (operation: UserOperation, limits: GasLimits): UserOperation => 
   };
 };
 
-const feesAt = ({ head, tip: suggested }: ChainNow, wanted: bigint | undefined, feeCap: bigint) => {
-  const tip = wanted ?? least(suggested, SUGGESTED_TIP_MAX);
+const feesAt = ({ head, tips: { asked } }: ChainNow, wanted: bigint | undefined, feeCap: bigint) => {
+  const tip = wanted ?? asked;
   return {
     maxFeePerGas: least(2n * head.baseFeePerGas + tip, feeCap),
     maxPriorityFeePerGas: least(tip, feeCap),

@@ -1,10 +1,12 @@
-import { BlocksRefused, ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from '../chain-reader.ts';
+import { ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from '../chain-reader.ts';
 import { InvalidAnswer } from './answers/checked-answers.ts';
+import { noFailures, noneOf, type Failures } from './failures.ts';
 import { EndpointHealth } from './endpoints/endpoint-health.ts';
 import { askChainId, askHead, requireChainId } from './header-requests.ts';
 import { blocksOf, type BlockRange } from './refusals/suggested-range.ts';
 import type { RpcCall } from './answer-limits.ts';
-import { JsonRpcEndpoint, NoAnswer, WAIT_MAX_MS, type CallOutcome } from './endpoints/json-rpc-endpoint.ts';
+import { JsonRpcEndpoint, WAIT_MAX_MS, type CallOutcome } from './endpoints/json-rpc-endpoint.ts';
+import { NoAnswer, NoMethod } from './endpoints/no-answer.ts';
 import { PerhapsTooLarge, RefusesBlocks } from './refusals/refused-blocks.ts';
 import type { Refusal } from './refusals/rpc-refusals.ts';
 
@@ -46,19 +48,6 @@ interface EndpointState {
   head: BlockHeader | undefined;
 }
 
-/** Why no endpoint answered. */
-interface Failures {
-  messages: string[];
-  tooLarge: RangeTooLarge | undefined;
-  perhapsTooLarge: RangeTooLarge | undefined;
-  withoutState: number;
-  /** How many endpoints refuse the blocks, and how many of these report them as pruned. */
-  refused: number;
-  pruned: number;
-  /** Whether an endpoint will accept a request soon. */
-  isAskedAgain: boolean;
-}
-
 /**
  * The JSON-RPC endpoints of a chain: asks the fastest trusted one, and the others if it fails, returns provably false
  * data, lags behind or is rate limited. A process has one client of each chain, so that what one question shows of an
@@ -92,7 +81,7 @@ export class ChainClient {
     this.closing.abort();
   }
 
-  /** @throws ChainUnavailable, BlocksRefused, RangeTooLarge, StateUnavailable */
+  /** @throws ChainUnavailable, MethodMissing, BlocksRefused, RangeTooLarge, StateUnavailable */
   async ask<Validated>(
     what: string,
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
@@ -134,10 +123,7 @@ export class ChainClient {
     this.compareNowAndThen();
     const subject = `${what} of chain ${String(this.chainId)}`;
     for (let attempt = 1; ; attempt += 1) {
-      const failures: Failures = {
-        ...{ messages: [], tooLarge: undefined, perhapsTooLarge: undefined, isAskedAgain: false },
-        ...{ withoutState: 0, refused: 0, pruned: 0 },
-      };
+      const failures = noFailures();
       const answers: Validated[] = [];
       for (const state of this.inOrder()) {
         // An endpoint that is down could take its full timeout each time.
@@ -159,16 +145,9 @@ export class ChainClient {
       if (smaller) throw new RangeTooLarge(message, smaller.suggested);
       if (withoutState === this.endpoints.length) throw new StateUnavailable(message);
       // The next attempt waits for its slot.
-      if (!isAskedAgain || attempt === ATTEMPTS_MAX) throw this.noneOf(message, failures);
+      if (!isAskedAgain || attempt === ATTEMPTS_MAX)
+        throw noneOf(failures, { message, chainId: this.chainId, endpoints: this.endpoints.length });
     }
-  }
-
-  private noneOf(message: string, { messages, refused, pruned }: Failures): ChainUnavailable {
-    if (refused === 0) return new ChainUnavailable(message);
-    return new BlocksRefused(message, {
-      reason: messages.join('; '),
-      isPrunedEverywhere: pruned === this.endpoints.length,
-    });
   }
 
   private inOrder(): EndpointState[] {
@@ -215,7 +194,10 @@ export class ChainClient {
       failures.pruned += Number(error.isPruned);
     } else if (!isFault(error)) throw error;
     else if (isRateLimited(error)) failures.isAskedAgain ||= takesRequestsSoon(error);
-    else setAside(state);
+    else {
+      setAside(state);
+      if (error instanceof NoMethod) failures.missing.push(error.method);
+    }
     failures.messages.push(`${name}: ${endpoint.address.redact(error.message)}`);
   }
 

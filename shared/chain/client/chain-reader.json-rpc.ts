@@ -23,7 +23,8 @@ import {
   quantity,
   type FinalName,
 } from './header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from './endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from './endpoints/no-answer.ts';
 import type { ChainClient } from './chain-client.ts';
 import { mergeAnswers } from './logs/cross-checked-logs.ts';
 import { logsOfBlock } from './logs/logs-of-block.ts';

@@ -1,7 +1,8 @@
 import type { RpcCall } from './answer-limits.ts';
 import type { BlockHeader } from '../chain-reader.ts';
 import { checkHeader, InvalidAnswer } from './answers/checked-answers.ts';
-import { NoAnswer, type CallOutcome, type JsonRpcEndpoint, type RpcFault } from './endpoints/json-rpc-endpoint.ts';
+import type { CallOutcome, JsonRpcEndpoint, RpcFault } from './endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from './endpoints/no-answer.ts';
 import { refusalOf } from './refusals/rpc-refusals.ts';
 
 /** More blocks than appear between two polls, and than endpoints of one chain are apart. */

@@ -37,7 +37,7 @@ export class Anvil implements TestChain {
    * @param folder one for each chain; continues a chain that was kept there
    * @param hardfork default: that of `HARDFORK`, else the newest
    */
-  static async start(folder: string, chainId = CHAIN_ID, hardfork = HARDFORK): Promise<Anvil> {
+  static async start(folder: string, chainId = CHAIN_ID, hardfork: Hardfork | 'berlin' = HARDFORK): Promise<Anvil> {
     const { rpcUrl, stop } = await startLocalChain({
       chainId,
       folder,

@@ -4,18 +4,29 @@ import { replaceBundle, signBundle, withdrawBundle, type Bundle, type SignedBund
 import { operationOf } from '../../transactions/domain/transaction.ts';
 import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import type { OperationsChain } from '../../chain/operations-chain.ts';
+import { leastTipIn } from '../../chain/send-outcome.ts';
 import type { BundleAssignments } from './bundle-assignments.ts';
 import { bundleFeeCap, emptyTerms, raisedFees } from './bundle-terms.ts';
 import type { BundleTrials } from './bundle-trials.ts';
 import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
 import type { Mempool, MempoolEntry } from '../mempool/mempool.ts';
 import type { BundlerStreams } from '../mempool/bundler-streams.ts';
+import type { RetryPolicy } from '../mempool/retry-policy.ts';
 
 /** Time from one sending of a pending bundle to the next; `RESEND_AFTER_BLOCK_MS` if a block left it out since. */
 const RESEND_MS = 2_000;
 const RESEND_AFTER_BLOCK_MS = 300;
+/** After this many refusals of its tip, each after a block or 2 s, a bundle counts as known to no node. */
+const TIP_REFUSALS_MAX = 10;
 /** After blocks left out this many versions of a bundle that pays enough, an empty transaction uses its nonce. */
 const VERSIONS_MAX = 9;
+
+/** A node's refusal of a bundle. */
+interface Refused {
+  words: string;
+  /** Whether the node takes no transaction that pays so little. */
+  isTooLow: boolean;
+}
 
 interface BundleSendingOptions {
   chain: OperationsChain;
@@ -23,9 +34,12 @@ interface BundleSendingOptions {
   mempool: Mempool;
   streams: BundlerStreams;
   trials: BundleTrials;
+  retries: RetryPolicy;
   assignments: BundleAssignments;
   clock: Clock;
   alarm: (message: string) => void;
+  /** A node refused the tip of a bundle. @param offered the lowest tip that its operations offer */
+  onTipRefused: (offered: bigint) => void;
 }
 
 /** Signs bundles, and sends each until a block includes the bundle or the node refuses it. */
@@ -45,9 +59,10 @@ export class BundleSending {
   async resubmit(executor: ExecutorAccount): Promise<void> {
     const { pending } = executor;
     if (!pending) return;
-    const { sentAt, blocksLeftOut, hasBlockSince } = executor.delivery;
+    const { sentAt, blocksLeftOut, hasBlockSince, tipRefusals } = executor.delivery;
     const silentMs = this.options.clock.elapsed() - sentAt;
-    const paysTooLittle = blocksLeftOut >= delivery.BLOCKS_LEFT_OUT;
+    // Higher fees of a bundle whose tip no node takes would be at the cost of the executor.
+    const paysTooLittle = blocksLeftOut >= delivery.BLOCKS_LEFT_OUT && tipRefusals === 0;
     const isSoon = hasBlockSince || paysTooLittle;
     if (silentMs < (isSoon ? RESEND_AFTER_BLOCK_MS : RESEND_MS)) return;
     if (paysTooLittle) await this.raise(executor, pending);
@@ -97,12 +112,23 @@ export class BundleSending {
   private async send(executor: ExecutorAccount, raw: string): Promise<void> {
     const { chain, clock, alarm } = this.options;
     executor.updateDelivery((now) => delivery.sent(now, clock.elapsed()));
-    const { outcome, words } = await chain.send(raw).catch((error: unknown) => {
+    const {
+      outcome,
+      words,
+      isElsewhere = false,
+    } = await chain.send(raw).catch((error: unknown) => {
       executor.updateDelivery(delivery.maybeKnown);
       throw error;
     });
-    if (outcome === 'refused') return this.refused(executor, words);
-    const reply = { isNonceUsed: outcome === 'nonce-too-low', isUnderpriced: outcome === 'underpriced' };
+    if (isElsewhere) executor.updateDelivery(delivery.maybeKnown);
+    const isTooLow = outcome === 'pays-too-little' && !executor.delivery.isTaken;
+    if (isTooLow && executor.delivery.mayBeKnown) {
+      executor.updateDelivery(delivery.tipRefused);
+      if (executor.delivery.tipRefusals < TIP_REFUSALS_MAX) return;
+    }
+    if (outcome === 'refused' || isTooLow) return this.refused(executor, { words, isTooLow });
+    const isUnderpriced = outcome === 'underpriced' || outcome === 'pays-too-little';
+    const reply = { isTaken: outcome === 'known', isNonceUsed: outcome === 'nonce-too-low', isUnderpriced };
     executor.updateDelivery((now) => delivery.answered(now, reply));
     if (outcome === 'insufficient-funds')
       alarm(`the executor ${executor.address} has too little balance for a bundle that was signed: send it some`);
@@ -110,30 +136,53 @@ export class BundleSending {
 
   /**
    * Frees the nonce of a bundle that the node refused: until then, the executor sends no other bundle. If a node may
-   * have accepted the bundle earlier, an empty transaction uses the nonce. Otherwise the bundle is withdrawn, and its
-   * operations go into smaller bundles to find the operation at fault.
+   * have accepted the bundle earlier, an empty transaction uses the nonce. Otherwise the bundle is withdrawn, as is a bundle
+   * that pays too little: an empty transaction would cost the executor something.
    */
-  private async refused(executor: ExecutorAccount, words: string): Promise<void> {
+  private async refused(executor: ExecutorAccount, refusal: Refused): Promise<void> {
     const { chain, clock, alarm } = this.options;
     const { pending: bundle, address } = executor;
     const newest = bundle?.versions.at(-1);
     if (!bundle || !newest) return;
-    alarm(`the node of chain ${String(chain.chainId)} refuses a bundle of ${address}: ${words}`);
+    const { words, isTooLow } = refusal;
+    const { maxPriorityFeePerGas: tip } = termsOf(newest);
+    const isNamed = isTooLow && (leastTipIn(words) ?? 0n) > tip;
+    if (!isNamed) alarm(`the node of chain ${String(chain.chainId)} refuses a bundle of ${address}: ${words}`);
     executor.updateDelivery((now) => delivery.refused(now, clock.elapsed()));
-    if (!executor.delivery.mayBeKnown) await this.withdraw(executor, bundle, words);
-    else if (newest.operations.length > 0) await this.replace(executor, [], emptyTerms(termsOf(newest)));
+    if (executor.delivery.mayBeKnown && !isTooLow) {
+      if (newest.operations.length > 0) await this.replace(executor, [], emptyTerms(termsOf(newest)));
+      return;
+    }
+    await this.withdraw(executor, bundle, words);
+    await this.bundleAgain(bundle, { ...refusal, isNamed, tip });
+  }
+
+  /**
+   * If a bundle paid too little, the operations with the lowest tips are at fault: the next bundle offers as much as they do, or
+   * they get the tip that the node named. If neither helps, they wait. Operations of any other bundle go into smaller bundles, to
+   * find the operation at fault.
+   */
+  private async bundleAgain(
+    { operations }: Bundle,
+    { words, isTooLow, isNamed, tip }: Refused & { isNamed: boolean; tip: bigint },
+  ): Promise<void> {
+    const { mempool, retries, trials, onTipRefused } = this.options;
+    const known = operations.flatMap((id) => mempool.get(id) ?? []);
+    const reason = `the node refuses its bundle: ${words}`;
+    if (!isTooLow) return trials.defer(known, reason);
+    const lowest = known.filter(({ operation }) => operation.maxPriorityFeePerGas <= tip);
+    if (isNamed || lowest.length === 0) onTipRefused(lowestTipOf(known));
+    else for (const entry of lowest) await retries.backOff(entry, reason);
   }
 
   private async withdraw(executor: ExecutorAccount, bundle: Bundle, reason: string): Promise<void> {
-    const { chain, streams, mempool, trials, assignments } = this.options;
-    const { nonce, operations, versions } = bundle;
+    const { chain, streams, assignments } = this.options;
+    const { nonce, versions } = bundle;
     const { transactionHash = '' } = versions.at(-1) ?? {};
     const withdrawn = { chainId: chain.chainId, executor: executor.address, nonce, transactionHash, reason };
     await executor.record(streams, (state, epoch) => withdrawBundle(state, epoch, withdrawn));
     executor.updateDelivery(delivery.maybeKnown);
     assignments.release(bundle, executor);
-    const known = operations.flatMap((id) => mempool.get(id) ?? []);
-    await trials.defer(known, `the node refuses its bundle: ${reason}`);
   }
 
   private async operationsOf(ids: readonly string[]): Promise<{ id: string; operation: UserOperation }[]> {
@@ -158,7 +207,13 @@ export class BundleSending {
       gasLimit: String(terms.gasLimit),
       maxFeePerGas: String(terms.maxFeePerGas),
       maxPriorityFeePerGas: String(terms.maxPriorityFeePerGas),
+      ...(terms.isLegacy && { isLegacy: true }),
     };
     return { raw, bundle };
   }
 }
+
+const lowestTipOf = (entries: readonly MempoolEntry[]): bigint =>
+  entries
+    .map(({ operation }) => operation.maxPriorityFeePerGas)
+    .reduce((lowest, tip) => (tip < lowest ? tip : lowest), entries[0]?.operation.maxPriorityFeePerGas ?? 0n);

@@ -7,7 +7,7 @@ import type { BundleTerms } from './executor-account.ts';
 /** Gas that the EntryPoint requires besides a call's gas limits, and that a trial by `eth_call` does not measure. */
 const OVERHEAD_GAS = 50_000n;
 
-type Fees = Pick<BundleTerms, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
+type Fees = Pick<BundleTerms, 'maxFeePerGas' | 'maxPriorityFeePerGas' | 'isLegacy'>;
 
 /**
  * Returns the gas limit of a bundle: the gas used, plus enough that the limits of the largest call are still available
@@ -57,17 +57,20 @@ export const bundleFeeCap = (feeCap: bigint, gasLimit: bigint): bigint =>
 
 /**
  * Returns fees of a bundle that each of its operations covers, so that the executor loses nothing. The executor keeps
- * what the operations offer above `tipMax`, and pays for reverted bundles with that surplus.
+ * what the operations offer above `tipMax`, and pays for reverted bundles with that surplus. On a chain without a base fee the
+ * bundle is a legacy transaction, whose price is the tip.
  * @param feeCap the highest `maxFeePerGas` of this bundle
  * @param tipMax the highest tip per gas that a bundle has a reason to pay
  */
 export const bundleFees = (
   operations: readonly UserOperation[],
-  { feeCap, tipMax }: { feeCap: bigint; tipMax: bigint },
+  { feeCap, tipMax, baseFee }: { feeCap: bigint; tipMax: bigint; baseFee: bigint },
 ): Fees => {
   const maxFeePerGas = least([feeCap, ...operations.map((operation) => operation.maxFeePerGas)]);
   const tips = operations.map((operation) => operation.maxPriorityFeePerGas);
-  return { maxFeePerGas, maxPriorityFeePerGas: least([maxFeePerGas, tipMax, ...tips]) };
+  const tip = least([maxFeePerGas, tipMax, ...tips]);
+  const isLegacy = baseFee === 0n;
+  return { maxFeePerGas: isLegacy ? tip : maxFeePerGas, maxPriorityFeePerGas: tip, isLegacy };
 };
 
 /**
@@ -75,7 +78,7 @@ export const bundleFees = (
  * transaction. The tip rises further if all operations offer more: blocks may now require a higher tip.
  */
 export const raisedFees = (
-  { maxFeePerGas, maxPriorityFeePerGas }: Fees,
+  { maxFeePerGas, maxPriorityFeePerGas, isLegacy }: Fees,
   operations: readonly UserOperation[],
   feeCap: bigint,
 ): Fees => {
@@ -84,8 +87,9 @@ export const raisedFees = (
   const isEnough = feeCap * 10n >= maxFeePerGas * 11n;
   const fee = raised > feeCap && isEnough ? feeCap : raised;
   const offered = least([fee, ...operations.map((operation) => operation.maxPriorityFeePerGas)]);
-  const tip = anEighthMore(maxPriorityFeePerGas);
-  return { maxFeePerGas: fee, maxPriorityFeePerGas: operations.length > 0 && offered > tip ? offered : tip };
+  const raisedTip = anEighthMore(maxPriorityFeePerGas);
+  const tip = least([fee, operations.length > 0 && offered > raisedTip ? offered : raisedTip]);
+  return { maxFeePerGas: fee, maxPriorityFeePerGas: isLegacy ? fee : tip, isLegacy };
 };
 
 const EMPTY_GAS = 21_000n;

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
 import { LogThrottle } from '../../../../shared/primitives/log-throttle.ts';
+import { TtlCache } from '../../../../shared/primitives/ttl-cache.ts';
 import { onNewBlock } from '../domain/delivery.ts';
 import type { Bundle } from '../domain/executor.ts';
 import { transactionGasMax, type ForkRules } from '../../operations/domain/fork-rules.ts';
 import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
 import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import { NO_DATA_FEE, type DataFee } from '../../chain/data-fees.ts';
-import { highestTip, type OperationsBlock, type OperationsChain } from '../../chain/operations-chain.ts';
+import type { OperationsBlock, OperationsChain, Tips } from '../../chain/operations-chain.ts';
 import { BundleAssignments } from './bundle-assignments.ts';
 import { BundleSending } from './bundle-sending.ts';
 import { bundleFeeCap, bundleFees, gasLimitOf } from './bundle-terms.ts';
@@ -41,15 +42,19 @@ interface BundlesOptions {
   logger: Logger;
 }
 
+const REFUSED_TIPS_KEPT_MS = 3_600_000;
+
 /** Makes bundles of operations, and sends each bundle until a block includes it. */
 export class Bundles implements BundleWork {
   private readonly alarmed = new LogThrottle();
   private readonly assignments: BundleAssignments;
   private readonly trials: BundleTrials;
   private readonly sending: BundleSending;
-  private hasNewBlock = true;
-  /** Maximum tip per gas of a bundle: what the node suggests, or what recent blocks were paid if that is more. */
-  private tipMax = 0n;
+  /** Whether the balances of the executors and the tips may have changed since they were read. */
+  private isStale = true;
+  private tips: Tips = { asked: 0n, least: 0n };
+  /** What the operations offered whose bundle paid too little: later bundles may offer as much. */
+  private readonly refusedTips: TtlCache<bigint>;
   /** Whether the newest bundle contains a foreign operation, which a client signed. */
   private wasForeign = false;
 
@@ -60,7 +65,12 @@ export class Bundles implements BundleWork {
     const alarm = (message: string) => {
       this.alarm(message);
     };
-    this.sending = new BundleSending({ ...options, assignments, trials, alarm });
+    const onTipRefused = (offered: bigint) => {
+      this.isStale = true;
+      this.refusedTips.set('', offered);
+    };
+    this.refusedTips = new TtlCache(options.clock, { max: 1, ttlMs: REFUSED_TIPS_KEPT_MS });
+    this.sending = new BundleSending({ ...options, assignments, trials, alarm, onTipRefused });
   }
 
   get hasWaiting(): boolean {
@@ -77,7 +87,7 @@ export class Bundles implements BundleWork {
   }
 
   onNewBlock(): void {
-    this.hasNewBlock = true;
+    this.isStale = true;
     for (const executor of this.options.executors) {
       executor.updateDelivery(onNewBlock);
     }
@@ -120,7 +130,6 @@ export class Bundles implements BundleWork {
       const max = executor === free.at(-1) ? OPERATIONS_OF_LAST_MAX : OPERATIONS_MAX;
       const ready = await this.choose(head.baseFeePerGas, max);
       if (ready.length === 0) break;
-      await this.refreshBalancesAndTips();
       hasProgressed =
         (await this.bundle(executor, ready, { ...head, rules: await chain.forkRules() })) || hasProgressed;
       // `pendingHash` is empty if the node refused the bundle, or if no bundle was sent.
@@ -136,8 +145,9 @@ export class Bundles implements BundleWork {
   }
 
   /**
-   * Returns the operations of the next bundle; `[]` if operations should gather. A foreign operation, which a client
-   * signed, is alone in its bundle, and waits while its sender, factory or paymaster is banned.
+   * Returns the operations of the next bundle; `[]` if operations should gather. An operation whose tip no node takes is not
+   * bundled. A foreign operation, which a client signed, is alone in its bundle, and waits while its sender, factory or
+   * paymaster is banned.
    */
   private async choose(baseFee: bigint, max: number): Promise<MempoolEntry[]> {
     const checked = new Set<MempoolEntry>();
@@ -145,7 +155,13 @@ export class Bundles implements BundleWork {
       const ready = this.next(baseFee, max);
       if (ready.length < OPERATIONS_MAX && this.isFilling) return [];
       const [first] = ready;
-      if (!first?.isForeign || checked.has(first)) return ready;
+      if (!first) return [];
+      await this.refreshBalancesAndTips();
+      const { least } = this.tips;
+      const low = ready.filter(({ operation }) => operation.maxPriorityFeePerGas < least);
+      await all(low.map((entry) => this.options.retries.raiseTip(entry, least)));
+      if (low.length > 0) continue;
+      if (!first.isForeign || checked.has(first)) return ready;
       await this.options.foreign.deferBanned(first);
       checked.add(first);
     }
@@ -165,14 +181,14 @@ export class Bundles implements BundleWork {
     return ours.length > 0 || !takesForeign ? ours : mempool.next({ ...choice, takesForeign });
   }
 
-  /** Reads the balances of the executors and the tips of recent blocks, once per block. */
+  /** Reads the balances of the executors and the tips, once per block and after a node refused a tip. */
   private async refreshBalancesAndTips(): Promise<void> {
-    if (!this.hasNewBlock) return;
+    if (!this.isStale) return;
     const { chain, executors } = this.options;
     const [accounts, tips] = await Promise.all([chain.accounts(executors.map(({ address }) => address)), chain.tips()]);
-    this.tipMax = highestTip(tips);
+    this.tips = tips;
     for (const [at, executor] of executors.entries()) executor.wei = accounts[at]?.wei ?? 0n;
-    this.hasNewBlock = false;
+    this.isStale = false;
   }
 
   /** Tries, signs and sends a bundle. @returns whether there may be more to send immediately */
@@ -188,7 +204,8 @@ export class Bundles implements BundleWork {
     const dataFee = await this.dataFee(operations, executor.address, rules);
     const gasLimit = gasLimitOf(operations, { beneficiary: executor.address, gasUsed, rules }) + dataFee.gas;
     const feeCap = bundleFeeCap(this.options.feeCap, gasLimit);
-    if (gasLimit > transactionGasMax(head, rules) || feeCap < head.baseFeePerGas) {
+    const { asked, least } = this.tips;
+    if (gasLimit > transactionGasMax(head, rules) || feeCap < head.baseFeePerGas || feeCap < least) {
       // No node would accept the bundle, and its unused nonce would hold up every later bundle of the executor.
       await this.trials.defer(
         ready,
@@ -196,7 +213,9 @@ export class Bundles implements BundleWork {
       );
       return true;
     }
-    const fees = bundleFees(operations, { feeCap, tipMax: this.tipMax });
+    const offered = this.refusedTips.get('') ?? 0n;
+    const tipMax = offered > asked ? offered : asked;
+    const fees = bundleFees(operations, { feeCap, tipMax, baseFee: head.baseFeePerGas });
     if (executor.wei < gasLimit * fees.maxFeePerGas) {
       this.alarm(`the executor ${executor.address} has too little balance to send a bundle: send it some`);
       return false;
@@ -217,3 +236,9 @@ export class Bundles implements BundleWork {
     if (this.alarmed.isDue(message)) this.options.logger.error({ chainId: this.options.chain.chainId }, message);
   }
 }
+
+/** Waits for all, and throws the first error then: a caller that begins again must not do so beside what goes on. */
+const all = async (working: readonly Promise<void>[]): Promise<void> => {
+  await Promise.allSettled(working);
+  await Promise.all(working);
+};

@@ -24,6 +24,8 @@ export interface BundleTerms {
   gasLimit: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
+  /** Whether the bundle is a legacy transaction, as for a chain without a base fee. Both fees are equal then. */
+  isLegacy: boolean;
 }
 
 /**
@@ -104,9 +106,16 @@ export class ExecutorAccount {
   }
 }
 
-export const termsOf = ({ nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas }: SignedBundle): BundleTerms => ({
+export const termsOf = ({
+  nonce,
+  gasLimit,
+  maxFeePerGas,
+  maxPriorityFeePerGas,
+  isLegacy = false,
+}: SignedBundle): BundleTerms => ({
   nonce,
   gasLimit: BigInt(gasLimit),
   maxFeePerGas: BigInt(maxFeePerGas),
   maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
+  isLegacy,
 });

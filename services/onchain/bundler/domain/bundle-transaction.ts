@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { digitsOf } from '../../operations/domain/abi-encoding.ts';
 
-/** An EIP-1559 transaction without value. */
+/** A transaction without value: of EIP-1559, or a legacy one (EIP-155), whose gas price is `maxFeePerGas`. */
 export interface BundleTransaction {
   chainId: number;
   nonce: number;
@@ -10,6 +10,8 @@ export interface BundleTransaction {
   gasLimit: bigint;
   to: string;
   data: string;
+  /** Default: false */
+  isLegacy?: boolean;
 }
 
 const TYPE = Buffer.of(2);
@@ -19,10 +21,16 @@ const STRING = 0x80;
 const LIST = 0xc0;
 const SCALAR_BYTES = 32;
 const V_OF_EVEN_Y = 27;
+/** EIP-155: in addition to twice the chain id. */
+const V_OF_EVEN_Y_ON_CHAIN = 35n;
 
 /** Returns the hash of an unsigned transaction, which the executor signs. */
 export const transactionDigest = (transaction: BundleTransaction): Buffer =>
-  hash('keccak-256', typed(fieldsOf(transaction)), 'buffer');
+  hash(
+    'keccak-256',
+    encode(transaction, transaction.isLegacy ? [transaction.chainId, 0, 0].map(quantity) : []),
+    'buffer',
+  );
 
 /**
  * Returns a transaction with its signature, as `eth_sendRawTransaction` takes it: in `0x` hex.
@@ -30,30 +38,31 @@ export const transactionDigest = (transaction: BundleTransaction): Buffer =>
  */
 export const signedTransaction = (transaction: BundleTransaction, signature: Uint8Array): string => {
   const bytes = Buffer.from(signature);
+  const yParity = BigInt((bytes.at(-1) ?? 0) - V_OF_EVEN_Y);
   const parts = [
-    quantity((bytes.at(-1) ?? 0) - V_OF_EVEN_Y),
+    quantity(transaction.isLegacy ? BigInt(transaction.chainId) * 2n + V_OF_EVEN_Y_ON_CHAIN + yParity : yParity),
     string(withoutLeadingZeros(bytes.subarray(0, SCALAR_BYTES))),
     string(withoutLeadingZeros(bytes.subarray(SCALAR_BYTES, 2 * SCALAR_BYTES))),
   ];
-  return `0x${typed([...fieldsOf(transaction), ...parts]).toString('hex')}`;
+  return `0x${encode(transaction, parts).toString('hex')}`;
 };
 
 export const transactionHash = (rawTransaction: string): string =>
   `0x${hash('keccak-256', Buffer.from(digitsOf(rawTransaction), 'hex'), 'hex')}`;
 
-const fieldsOf = (transaction: BundleTransaction): Buffer[] => [
-  quantity(transaction.chainId),
-  quantity(transaction.nonce),
-  quantity(transaction.maxPriorityFeePerGas),
-  quantity(transaction.maxFeePerGas),
-  quantity(transaction.gasLimit),
-  string(Buffer.from(digitsOf(transaction.to), 'hex')),
-  quantity(0),
-  string(Buffer.from(digitsOf(transaction.data), 'hex')),
-  list([]),
-];
-
-const typed = (fields: readonly Buffer[]): Buffer => Buffer.concat([TYPE, list(fields)]);
+/** @param rest the fields after those of the transaction */
+const encode = (transaction: BundleTransaction, rest: readonly Buffer[]): Buffer => {
+  const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction;
+  const call = [
+    quantity(gasLimit),
+    string(Buffer.from(digitsOf(to), 'hex')),
+    quantity(0),
+    string(Buffer.from(digitsOf(data), 'hex')),
+  ];
+  if (transaction.isLegacy) return list([quantity(nonce), quantity(maxFeePerGas), ...call, ...rest]);
+  const fields = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas].map(quantity);
+  return Buffer.concat([TYPE, list([...fields, ...call, list([]), ...rest])]);
+};
 
 /** Encodes a list in RLP, recursive length prefix (Yellow Paper, appendix B). */
 const list = (items: readonly Buffer[]): Buffer => {

@@ -10,11 +10,22 @@ import {
   repriced,
   sent,
   signed,
+  tipRefused,
 } from './delivery.ts';
 
 const ACCEPTED = { isNonceUsed: false, isUnderpriced: false };
 
 describe('the delivery of a pending bundle', () => {
+  it('counts refusals of the tip until a node takes the bundle', () => {
+    const refusedTwice = tipRefused(tipRefused(signed(initialDelivery)));
+    expect(refusedTwice).toMatchObject({ tipRefusals: 2, isTaken: false });
+    expect(answered(refusedTwice, ACCEPTED)).toMatchObject({ tipRefusals: 0, isTaken: false });
+    const taken = answered(refusedTwice, { ...ACCEPTED, isTaken: true });
+    expect(taken).toMatchObject({ tipRefusals: 0, isTaken: true });
+    expect(answered(taken, ACCEPTED).isTaken).toBe(true);
+    expect(signed(taken).isTaken).toBe(false);
+  });
+
   it('counts the blocks that leave out the bundle, until its fees change', () => {
     const left = onNewBlock(onNewBlock(sent(signed(initialDelivery), 7)));
     expect(left).toMatchObject({ sentAt: 7, hasBlockSince: true, blocksLeftOut: 2 });

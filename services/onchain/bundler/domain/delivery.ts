@@ -22,6 +22,10 @@ export interface Delivery {
    * refusing the bundle, or does not answer.
    */
   mayBeKnown: boolean;
+  /** Whether a node has taken the bundle, as far as this process knows. */
+  isTaken: boolean;
+  /** How often in a row nodes said that the bundle pays too little, since the bundle was signed or a node last took it. */
+  tipRefusals: number;
   /** How often in a row a node refused a bundle of this executor. */
   refusals: number;
   /** The executor signs no new bundle before this time. */
@@ -36,6 +40,8 @@ export const initialDelivery: Delivery = {
   blocksLeftOut: 0,
   isNonceUsed: false,
   mayBeKnown: true,
+  isTaken: false,
+  tipRefusals: 0,
   refusals: 0,
   waitsUntil: 0,
   receiptsMissed: 0,
@@ -47,6 +53,8 @@ export const signed = (delivery: Delivery): Delivery => ({
   blocksLeftOut: 0,
   isNonceUsed: false,
   mayBeKnown: false,
+  isTaken: false,
+  tipRefusals: 0,
   receiptsMissed: 0,
 });
 
@@ -71,14 +79,19 @@ export const maybeKnown = (delivery: Delivery): Delivery => ({ ...delivery, mayB
 /** Returns the state after a node answered and did not refuse the bundle. */
 export const answered = (
   delivery: Delivery,
-  { isNonceUsed, isUnderpriced }: { isNonceUsed: boolean; isUnderpriced: boolean },
+  { isTaken = false, isNonceUsed, isUnderpriced }: { isTaken?: boolean; isNonceUsed: boolean; isUnderpriced: boolean },
 ): Delivery => ({
   ...maybeKnown(delivery),
+  isTaken: delivery.isTaken || isTaken,
+  tipRefusals: 0,
   refusals: 0,
   isNonceUsed: delivery.isNonceUsed || isNonceUsed,
   // If the node calls a bundle underpriced, its fees are raised at once, as if blocks had left the bundle out.
   blocksLeftOut: isUnderpriced ? BLOCKS_LEFT_OUT : delivery.blocksLeftOut,
 });
+
+/** Returns the state after a node said that a bundle pays too little, which another node may have. */
+export const tipRefused = (delivery: Delivery): Delivery => ({ ...delivery, tipRefusals: delivery.tipRefusals + 1 });
 
 /**
  * Returns the state after a refusal: the executor pauses for 100 ms after the first refusal in a row, and twice as long

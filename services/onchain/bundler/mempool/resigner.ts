@@ -20,17 +20,18 @@ export type ResignOutcome = 'done' | 'refused now' | 'never';
 export interface Resigner {
   /**
    * Submits a replacement of an operation, with the same nonce; it enters the mempool like any other operation. The
-   * replacement deploys the account, or no longer deploys it, or has a paymaster signature that expires later.
+   * replacement deploys the account, or no longer deploys it, or has a paymaster signature that expires later. With
+   * `raisesTip` it offers the tip that the chain asks for now, if the policy of the paying app allows the cost.
    */
   resign: (
     entry: Pick<MempoolEntry, 'id' | 'operation' | 'transaction'>,
-    change: { deploys: boolean },
+    change: { deploys: boolean; raisesTip?: boolean },
   ) => Promise<ResignOutcome>;
 }
 
 /**
- * A sponsorship policy without limits: the app's own policy already admitted the original operation. The paymaster's
- * deposit still limits the replacement.
+ * A sponsorship policy without limits: the app's own policy already admitted the original operation, which has the same fees.
+ * The paymaster's deposit still limits the replacement.
  */
 const WITHOUT_LIMITS = { dayWei: null, userDayWei: null, operationWei: null, allow: [], anySession: true };
 
@@ -48,7 +49,7 @@ export class OperationResigner implements Resigner {
     private readonly metadata: () => EventMetadata,
   ) {}
 
-  async resign(...[entry, { deploys }]: Parameters<Resigner['resign']>): Promise<ResignOutcome> {
+  async resign(...[entry, { deploys, raisesTip = false }]: Parameters<Resigner['resign']>): Promise<ResignOutcome> {
     const { chain } = this;
     const { submission } = entry.transaction;
     const { userId, appId, chainId, sender } = submission;
@@ -60,12 +61,13 @@ export class OperationResigner implements Resigner {
     const metadata = this.metadata();
     try {
       const account = await this.drafts.accountOf(userId, chainId);
-      const sponsor = await this.sponsorOf(submission);
       const now = await chain.askAnew();
-      const operation = await this.operationOf(entry, { deploys, submission });
+      const operation = await this.operationOf(entry, { deploys, raisesTip, submission });
+      const sponsor = await this.sponsorOf(submission, raisesTip);
       await this.nonces.reassign(transactionId, { chainId, sender, nonce: operation.nonce, deploys }, metadata);
-      const toSubmit = { transactionId, userId, appId, account, operation, sponsor, now, replaces: entry.id };
-      await this.submissions.submit(toSubmit, metadata);
+      const { hasChosenTip = true } = submission;
+      const signed = { operation, hasChosenTip, sponsor, now, replaces: entry.id };
+      await this.submissions.submit({ transactionId, userId, appId, account, ...signed }, metadata);
       return 'done';
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -73,30 +75,37 @@ export class OperationResigner implements Resigner {
     }
   }
 
-  /** Returns the operation with or without the factory that deploys the account; adding it takes new gas limits. */
+  /**
+   * Returns the operation with or without the factory that deploys the account, and perhaps with a higher tip. The factory and
+   * the tip take new gas limits.
+   */
   private async operationOf(
     { operation }: Pick<MempoolEntry, 'operation'>,
-    { deploys, submission: { userId, chainId } }: { deploys: boolean; submission: Submission },
+    change: { deploys: boolean; raisesTip: boolean; submission: Submission },
   ): Promise<MempoolEntry['operation']> {
-    if (deploys === (operation.factory !== undefined)) return operation;
-    if (!deploys) return { ...operation, factory: undefined };
+    const { deploys, raisesTip, submission } = change;
+    const { userId, chainId } = submission;
+    if (!raisesTip && deploys === (operation.factory !== undefined)) return operation;
+    if (!raisesTip && !deploys) return { ...operation, factory: undefined };
     const account = await this.drafts.accountOf(userId ?? '', chainId);
     const { paymaster, maxFeePerGas, maxPriorityFeePerGas, nonce } = operation;
     const call = readAccountCalls(operation.callData)?.[0];
-    const terms = { call, tip: maxPriorityFeePerGas, paymaster: paymaster?.address, estimator: this.chain.estimator };
+    const tip = raisesTip ? undefined : maxPriorityFeePerGas;
+    const terms = { call, tip, paymaster: paymaster?.address, estimator: this.chain.estimator };
     const draft = await this.drafts.draft(this.chain, account, terms);
-    const { factory, ...limits } = await this.drafts.withLimits(draft, true);
-    return { ...limits, factory, nonce, maxFeePerGas, maxPriorityFeePerGas };
+    const limited = { ...(await this.drafts.withLimits(draft, deploys)), nonce };
+    return raisesTip ? limited : { ...limited, maxFeePerGas, maxPriorityFeePerGas };
   }
 
-  private async sponsorOf({
-    sponsor,
-    appId,
-    payingAppId = appId,
-    operation,
-  }: Submission): Promise<Sponsor | undefined> {
+  private async sponsorOf(
+    { sponsor, appId, payingAppId = appId, operation }: Submission,
+    raisesTip: boolean,
+  ): Promise<Sponsor | undefined> {
     if (!sponsor || operation.paymaster === null) return undefined;
     const app = await this.sponsors.payingApp(undefined, payingAppId);
+    const { chain } = this;
+    const calls = readAccountCalls(operation.callData) ?? [];
+    if (raisesTip) return this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls });
     return { app, policy: WITHOUT_LIMITS, chain: this.chain, paymaster: operation.paymaster };
   }
 }

@@ -29,9 +29,8 @@ export class RetryPolicy {
    * @param leastMs the shortest delay
    */
   async backOff(entry: MempoolEntry, reason: string, leastMs = 0): Promise<void> {
-    const { streams, clock, mempool, resigner, chain } = this.options;
-    const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** entry.refusals);
-    mempool.backOff(entry.id, clock.elapsed() + Math.max(retryMs, leastMs));
+    const { resigner, chain } = this.options;
+    this.hold(entry, leastMs);
     const { sender, nonce, factory } = entry.operation;
     if (reason.startsWith('AA25')) {
       const { key, sequence } = nonceParts(nonce);
@@ -44,6 +43,32 @@ export class RetryPolicy {
       const outcome = await resigner.resign(entry, { deploys: isMissing });
       if (outcome === 'done') return;
     }
-    mempool.put(entry.id, await streams.transaction(entry.id, (transaction) => delay(transaction, reason)));
+    await this.delay(entry, reason);
+  }
+
+  /**
+   * Delays an operation whose tip no node takes, and signs the operation again with the tip that the chain asks for, unless the
+   * caller chose the tip. @param least the lowest tip that the nodes take, in wei per gas
+   */
+  async raiseTip(entry: MempoolEntry, least: bigint): Promise<void> {
+    this.hold(entry);
+    const { hasChosenTip = true } = entry.transaction.submission;
+    if (!entry.isForeign && !hasChosenTip) {
+      const deploys = entry.operation.factory !== undefined;
+      const outcome = await this.options.resigner.resign(entry, { deploys, raisesTip: true });
+      if (outcome === 'done') return;
+    }
+    await this.delay(entry, `its tip is below the least that the nodes of this chain take, ${String(least)} wei a gas`);
+  }
+
+  private hold({ id, refusals }: MempoolEntry, leastMs = 0): void {
+    const { clock, mempool } = this.options;
+    const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** refusals);
+    mempool.backOff(id, clock.elapsed() + Math.max(retryMs, leastMs));
+  }
+
+  private async delay({ id }: MempoolEntry, reason: string): Promise<void> {
+    const { streams, mempool } = this.options;
+    mempool.put(id, await streams.transaction(id, (transaction) => delay(transaction, reason)));
   }
 }

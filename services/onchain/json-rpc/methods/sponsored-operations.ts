@@ -129,7 +129,7 @@ const countedUserOf = ({ sender }: UserOperation, { caller }: Pick<RpcContext, '
 const ruleOf = (
   operation: Sponsored,
   needed: GasLimits & { preVerificationGas: bigint },
-  { head, tipMax }: ChainNow,
+  { head, tips }: ChainNow,
 ): 'gas' | undefined =>
   ruleAgainstGas(
     {
@@ -140,7 +140,7 @@ const ruleOf = (
     {
       ...needed,
       paymasterPostOpGasLimit: 0n,
-      ...feesAtMost({ baseFeePerGas: head.baseFeePerGas, tipMax }),
+      ...feesAtMost({ baseFeePerGas: head.baseFeePerGas, tip: tips.most }),
     },
   );
 

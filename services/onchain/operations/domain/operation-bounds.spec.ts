@@ -26,8 +26,9 @@ const operationWith = (changes: Partial<UserOperation> = {}, rules: ForkRules = 
   return { ...operation, preVerificationGas: changes.preVerificationGas ?? preVerificationGas(operation, rules) };
 };
 const head = { gasLimit: 30_000_000n, baseFeePerGas: 1n };
+const tips = { least: 2n, max: ALL_BITS };
 const faultOf = (changes: Partial<UserOperation>, at = head, rules: ForkRules = FORKS.london) =>
-  faultOfBounds(operationWith(changes, rules), { head: at, rules, dataFeeGas: 0n });
+  faultOfBounds(operationWith(changes, rules), { head: at, rules, dataFeeGas: 0n, tips });
 
 describe('an operation that a block can have', () => {
   it('has no fault, with a paymaster or without one', () => {
@@ -54,6 +55,15 @@ describe('an operation that a block can have', () => {
     expect(faultOf({ maxPriorityFeePerGas: 21n })).toBe('maxPriorityFeePerGas is above maxFeePerGas');
   });
 
+  it('offers a tip that the nodes take, and none above the tipMax of the chain', () => {
+    const withTip = (tip: bigint) => ({ maxFeePerGas: ALL_BITS, maxPriorityFeePerGas: tip });
+    const bounds = { head, rules: FORKS.london, dataFeeGas: 0n, tips: { least: 2n, max: 10n } };
+    const faultWith = (tip: bigint) => faultOfBounds(operationWith(withTip(tip)), bounds);
+    for (const tip of [2n, 10n]) expect(faultWith(tip)).toBeUndefined();
+    expect(faultWith(1n)).toContain('below the least that the nodes of this chain take, which is 2 wei');
+    expect(faultWith(11n)).toContain('above the tipMax of this chain, which is 10 wei');
+  });
+
   it('pays the base fee', () => {
     expect(faultOf({}, { ...head, baseFeePerGas: 20n })).toBeUndefined();
     expect(faultOf({}, { ...head, baseFeePerGas: 21n })).toBe('maxFeePerGas is below the base fee, which is 21');
@@ -63,7 +73,7 @@ describe('an operation that a block can have', () => {
     const own = operationWith({ paymaster });
     const gasLimit = 200_000n + own.preVerificationGas + 5_000n + 11n * 4_096n + 100_000n;
     const faultAt = (limit: bigint) =>
-      faultOfBounds(own, { head: { ...head, gasLimit: limit }, rules: FORKS.london, dataFeeGas: 0n });
+      faultOfBounds(own, { head: { ...head, gasLimit: limit }, rules: FORKS.london, dataFeeGas: 0n, tips });
     expect(faultAt(gasLimit)).toBeUndefined();
     expect(faultAt(gasLimit - 1n)).toBe('the gas limits fit no block');
   });

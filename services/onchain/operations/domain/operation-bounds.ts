@@ -29,10 +29,30 @@ interface Bounds {
   rules: ForkRules;
   /** The gas that pays a rollup's fee for data; 0 on any other chain. */
   dataFeeGas: bigint;
+  tips: TipBounds;
 }
 
+/** The lowest and the highest tip that an operation may offer, in wei per gas. */
+export interface TipBounds {
+  /** 0 if no node of the chain has named a minimum. */
+  least: bigint;
+  /** The `tipMax` of the chain. */
+  max: bigint;
+}
+
+/** Returns why no sender may offer a tip here; `undefined` if the tip is within bounds. */
+export const faultOfTip = (tip: bigint, { least, max }: TipBounds): string | undefined => {
+  if (tip > max)
+    return `maxPriorityFeePerGas is ${String(tip)}, above the tipMax of this chain, which is ${String(max)} wei`;
+  if (tip >= least) return undefined;
+  return `maxPriorityFeePerGas is ${String(tip)}, below the least that the nodes of this chain take, which is ${String(least)} wei`;
+};
+
 /** Returns why no block can contain an operation, or why no node takes it; `undefined` if the operation is within bounds. */
-export const faultOfBounds = (operation: UserOperation, { head, rules, dataFeeGas }: Bounds): string | undefined => {
+export const faultOfBounds = (
+  operation: UserOperation,
+  { head, rules, dataFeeGas, tips }: Bounds,
+): string | undefined => {
   const { callGasLimit, verificationGasLimit, maxFeePerGas, maxPriorityFeePerGas, paymaster } = operation;
   const { verificationGasLimit: ofPaymaster = 0n, postOpGasLimit = 0n } = paymaster ?? {};
   const validation = [verificationGasLimit, operation.preVerificationGas, ofPaymaster];
@@ -40,6 +60,8 @@ export const faultOfBounds = (operation: UserOperation, { head, rules, dataFeeGa
   if ([...validation, ...execution, maxFeePerGas, maxPriorityFeePerGas].some((amount) => amount > AMOUNT_MAX))
     return 'a limit or a fee has more than 120 bits';
   if (maxPriorityFeePerGas > maxFeePerGas) return 'maxPriorityFeePerGas is above maxFeePerGas';
+  const faultyTip = faultOfTip(maxPriorityFeePerGas, tips);
+  if (faultyTip !== undefined) return faultyTip;
   if (maxFeePerGas < head.baseFeePerGas)
     return `maxFeePerGas is below the base fee, which is ${String(head.baseFeePerGas)}`;
   const data = encodeHandleOps([operation], ZERO_ADDRESS);

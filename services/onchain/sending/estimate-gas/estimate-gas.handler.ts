@@ -64,7 +64,7 @@ export class EstimateGasHandler implements IQueryHandler<EstimateGas> {
     const terms = { call, tip: call.tip, paymaster: sponsor?.paymaster, estimator };
     const draft = await this.drafts.draft(chain, account, terms);
     if (!sponsor) return this.drafts.withLimits(draft, needsDeploying(draft));
-    if (ruleAgainstTip(draft.operation.maxPriorityFeePerGas, draft.now.tipMax) !== undefined) return undefined;
+    if (ruleAgainstTip(draft.operation.maxPriorityFeePerGas, draft.now.tips.most) !== undefined) return undefined;
     return unlessRefused(async () => {
       const operation = await this.drafts.withLimits(draft, needsDeploying(draft));
       await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });

@@ -4,6 +4,7 @@ import { sponsorshipStream } from '../../../../schemas/events/onchain/sponsorshi
 import { gasEstimate, type GasEstimate } from '../../../../schemas/http/onchain/onchain-routes.ts';
 import type { JsonObject } from '../../../../schemas/json.ts';
 import { Anvil } from '../../../../shared/testing/chain/anvil.ts';
+import { eventually } from '../../../../shared/testing/eventually.ts';
 import type { SignedIn } from '../../../../shared/testing/http/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../../shared/testing/temporary-folder.ts';
 import { utcDay } from '../../sponsorship/sponsorships.ts';
@@ -14,6 +15,7 @@ import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../../
 const folder = temporaryFolder();
 const STARTED_AT = Date.now();
 const GWEI = 10n ** 9n;
+const FOLLOWED_WITHIN_MS = 60_000;
 /** `Panic(0x11)` */
 const PANICS = `0x4e487b71${'11'.padStart(64, '0')}`;
 
@@ -107,9 +109,15 @@ describe('an estimate', () => {
       return [BigInt(maxFeePerGas), BigInt(maxPriorityFeePerGas)];
     };
     expect(await feesOf(tip)).toEqual([2n * BigInt(baseFeePerGas) + 7n, 7n]);
-    const most = 500n * GWEI;
-    const above = { transactionReq: { maxPriorityFeePerGas: String(most + 1n) } };
-    expect(await feesOf(above)).toEqual([most, most]);
+    const nextBaseFee = async (wei: bigint) => {
+      await sends.testChain.call('anvil_setNextBlockBaseFeePerGas', `0x${wei.toString(16)}`);
+      await sends.mine(1);
+    };
+    await nextBaseFee(300n * GWEI);
+    const isCapped = async () => (await feesOf(tip))[0] === 500n * GWEI;
+    await eventually(isCapped, FOLLOWED_WITHIN_MS, 'the fee must be the feeCap of the chain');
+    await nextBaseFee(BigInt(baseFeePerGas));
+    await sends.hasSeenTheHead(sender);
   });
 
   it('of a call that would revert is refused with its reason, as is what validation refuses', async () => {

@@ -108,11 +108,15 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     );
     const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
     const signed = { operation: withNonce(whole, assigned.nonce, draft.now.rules), now: draft.now, replaces: null };
-    return this.submissions.submit({ transactionId, userId, appId, account, sponsor, ...signed }, metadata);
+    const hasChosenTip = call.tip !== undefined;
+    return this.submissions.submit(
+      { transactionId, userId, appId, account, hasChosenTip, sponsor, ...signed },
+      metadata,
+    );
   }
 
   private async requireSponsored(sponsor: Sponsor, { operation, now, account }: Draft, userId: string): Promise<void> {
-    const rule = ruleAgainstTip(operation.maxPriorityFeePerGas, now.tipMax);
+    const rule = ruleAgainstTip(operation.maxPriorityFeePerGas, now.tips.most);
     if (rule !== undefined) throw refusedBy(rule);
     await this.sponsors.requireAllowed(sponsor, { chainId: account.chainId, userId, operation });
   }

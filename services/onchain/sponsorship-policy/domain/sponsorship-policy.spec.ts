@@ -112,7 +112,7 @@ describe('the rule against gas that nobody needs', () => {
   });
 
   it('allows fees of three times the base fee and the tip that blocks are paid, and a send that tip', () => {
-    expect(feesAtMost({ baseFeePerGas: 10n, tipMax: 7n })).toEqual({ maxFeePerGas: 37n, maxPriorityFeePerGas: 7n });
+    expect(feesAtMost({ baseFeePerGas: 10n, tip: 7n })).toEqual({ maxFeePerGas: 37n, maxPriorityFeePerGas: 7n });
     expect(ruleAgainstTip(7n, 7n)).toBeUndefined();
     expect(ruleAgainstTip(8n, 7n)).toBe('gas');
     expect(ruleAgainstTip(0n, 0n)).toBeUndefined();

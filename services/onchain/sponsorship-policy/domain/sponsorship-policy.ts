@@ -84,11 +84,11 @@ export const ruleAgainstGas = (asked: OperationGas, needed: OperationGas): 'gas'
   return isWasteful ? 'gas' : undefined;
 };
 
-/** The rule for a send, in which only the tip is chosen by the caller. @param tipMax the tip of recent blocks */
-export const ruleAgainstTip = (tip: bigint, tipMax: bigint): 'gas' | undefined => (tip > tipMax ? 'gas' : undefined);
+/** The rule for a send, in which only the tip is chosen by the caller. @param most what the chain asks for */
+export const ruleAgainstTip = (tip: bigint, most: bigint): 'gas' | undefined => (tip > most ? 'gas' : undefined);
 
-/** Returns the highest fees that a sender has a reason to offer. */
-export const feesAtMost = ({ baseFeePerGas, tipMax }: { baseFeePerGas: bigint; tipMax: bigint }) => ({
-  maxFeePerGas: 3n * baseFeePerGas + tipMax,
-  maxPriorityFeePerGas: tipMax,
+/** Returns the highest fees that a sender has a reason to offer. @param tip what the chain asks for */
+export const feesAtMost = ({ baseFeePerGas, tip }: { baseFeePerGas: bigint; tip: bigint }) => ({
+  maxFeePerGas: 3n * baseFeePerGas + tip,
+  maxPriorityFeePerGas: tip,
 });

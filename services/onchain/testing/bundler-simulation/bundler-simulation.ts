@@ -175,7 +175,7 @@ export class BundlerSimulation {
       streams: new BundlerStreams(transactor, CHAIN_ID),
       own: OWN_CONTRACTS,
       executors: EXECUTORS.map((key) => new ExecutorAccount(CHAIN_ID, chain.options.entryPoint, key)),
-      resigner: { resign: (entry, { deploys }) => senders.resign(entry, deploys) },
+      resigner: { resign: (entry, change) => senders.resign(entry, change) },
     });
     return { life, isRecovered: false, after: 0, bundler, reservations, senders };
   }
@@ -287,7 +287,7 @@ export class BundlerSimulation {
     this.isCalm = true;
     this.expiredAt = Math.max(this.clock.now(), chain.head.timestamp * 1_000) + EXPIRED_WITHIN_MS;
     this.process = undefined;
-    chain.pool.habits = { forgets: 0, leavesOut: 0, minesReplaced: 0 };
+    chain.pool.calmDown();
     chain.strangers.habits = { bundle: 0, deploy: 0, drain: 0 };
     this.deposit(FOR_PAYMASTER);
     for (const address of this.executors) chain.sendWei(address, ETHER);

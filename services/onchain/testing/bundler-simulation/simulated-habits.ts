@@ -29,7 +29,10 @@ export const randomHabits = (random: SeededRandom): SimulatedHabits => {
     chain: {
       fork: random.pick(['london', 'prague', 'osaka'] as const) ?? 'osaka',
       losesTransactions: often(0.5),
-      pool: { forgets: often(0.2), leavesOut: often(0.2), minesReplaced: often(0.5) },
+      pool: {
+        ...{ forgets: often(0.2), leavesOut: often(0.2), minesReplaced: often(0.5) },
+        changesLeastTip: often(0.2),
+      },
       strangers: { bundle: often(0.2), deploy: often(0.05), drain: often(0.05) },
     },
   };

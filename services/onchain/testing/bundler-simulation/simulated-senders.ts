@@ -2,8 +2,7 @@ import type { EventMetadata } from '../../../../schemas/events/event.ts';
 import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
 import { Refusal } from '../../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
-import type { MempoolEntry } from '../../bundler/mempool/mempool.ts';
-import type { ResignOutcome } from '../../bundler/mempool/resigner.ts';
+import type { Resigner, ResignOutcome } from '../../bundler/mempool/resigner.ts';
 import { createAccountData, executeCall } from '../../operations/domain/account-calls.ts';
 import { ownerDigest, paymasterDigest, userOpHash } from '../../operations/domain/operation-hash.ts';
 import { idOfReplacement, submit, transactionFold } from '../../transactions/domain/transaction.ts';
@@ -61,7 +60,7 @@ export class SimulatedSenders {
       ...{ sender, nonce, factory: deploys ? this.factory(owner) : undefined },
       callData: executeCall({ to, value: BigInt(random.between(0, 2)), data: `0x${id.slice(-20)}` }),
       ...{ callGasLimit: 100_000n, verificationGasLimit: 400_000n, preVerificationGas: 50_000n },
-      ...{ maxFeePerGas: 2n * chain.head.baseFeePerGas + tip, maxPriorityFeePerGas: tip, signature: '0x' },
+      ...{ ...this.feesOf(tip), signature: '0x' },
       paymaster: random.chance(0.6) ? this.paymaster() : undefined,
     });
     try {
@@ -73,7 +72,8 @@ export class SimulatedSenders {
   }
 
   /** Signs an operation again with the same nonce, with or without the factory. */
-  async resign({ id, operation }: Pick<MempoolEntry, 'id' | 'operation'>, deploys: boolean): Promise<ResignOutcome> {
+  async resign(...[entry, { deploys, raisesTip = false }]: Parameters<Resigner['resign']>): Promise<ResignOutcome> {
+    const { id, operation } = entry;
     const { sender, nonce } = operation;
     const replacement = idOfReplacement(id, 'signed anew');
     const { state: known } = await this.transactor.load(transactionStream(replacement), transactionFold);
@@ -84,7 +84,8 @@ export class SimulatedSenders {
     await this.nonces.reassign(replacement, { ...account, nonce, deploys }, this.metadata);
     const factory = deploys ? this.factory(this.ownerOf(sender).address) : undefined;
     try {
-      await this.submit(replacement, id, { ...operation, factory });
+      const fees = raisesTip ? this.feesOf(this.chain.pool.leastTip) : {};
+      await this.submit(replacement, id, { ...operation, ...fees, factory });
       return 'done';
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -117,6 +118,7 @@ export class SimulatedSenders {
     const submission = {
       ...{ ...subject, userOpHash: hash, entryPoint, operation: storedOperation(operation) },
       ...{ sponsor: operation.paymaster !== undefined, maxCostWei: String(maxCostWei), headBlock, replaces },
+      hasChosenTip: replaces === null && random.chance(0.1),
       validUntil: operation.paymaster ? new Date(validUntil * 1_000).toISOString() : null,
     };
     await transactor.transact({
@@ -136,6 +138,10 @@ export class SimulatedSenders {
     const digest = paymasterDigest({ ...operation, paymaster }, validity);
     const ofPaymaster = `0x${paymaster.data.slice(-SIGNATURE_DIGITS)}`;
     entryPoint.noteSigner({ digest, signature: ofPaymaster, signer: PAYMASTER.address });
+  }
+
+  private feesOf(tip: bigint): Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
+    return { maxFeePerGas: 2n * this.chain.head.baseFeePerGas + tip, maxPriorityFeePerGas: tip };
   }
 
   private ownerOf(sender: string): (typeof OWNERS)[number] {

@@ -11,6 +11,7 @@ const FAULTS = [
   'a pool forgets a transaction',
   'a pool forgets all transactions',
   'a block leaves out all pending transactions',
+  'a node refuses a tip',
   'a block has a replaced transaction',
   'an executor runs dry',
   'somebody else uses a nonce of an executor',

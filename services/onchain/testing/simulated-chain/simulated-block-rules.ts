@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import { dataGas, type ForkRules } from '../../operations/domain/fork-rules.ts';
-import type { SimulatedTransaction } from './simulated-transaction.ts';
+import type { SimulatedTransaction } from './simulated-transaction.ethers.ts';
 
 export const GAS_LIMIT = 30_000_000n;
 /** The highest total fee and the longest data of a transaction that geth accepts. */

@@ -230,7 +230,7 @@ describe('a node of a simulated chain', () => {
     expect(await node.simulate([{ operation: operation({ nonce: 1n, factory: undefined }) }])).toMatchObject([
       { kind: 'valid' },
     ]);
-    expect((await node.tips()).suggested).toBeGreaterThan(0n);
+    expect((await node.tips()).asked).toBeGreaterThan(0n);
   });
 
   it('may accept a transaction without an answer, and may not answer at all', async () => {

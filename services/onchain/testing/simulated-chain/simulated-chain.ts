@@ -26,7 +26,7 @@ import {
 import { callTarget } from './simulated-probe.ts';
 import { mostOf, SimulatedPool, type PoolHabits } from './simulated-pool.ts';
 import { named, SimulatedState } from './simulated-state.ts';
-import { readTransaction, type SimulatedTransaction } from './simulated-transaction.ts';
+import { readTransaction, type SimulatedTransaction } from './simulated-transaction.ethers.ts';
 import { SimulatedStrangers, type StrangersHabits } from './simulated-strangers.ts';
 
 /** A change in a block without a transaction of an executor: a transfer, a deposit, an action of a stranger. */
@@ -88,7 +88,7 @@ export class SimulatedChain {
     this.faults = faults;
     this.rules = FORKS[fork];
     this.entryPoint = new SimulatedEntryPoint(options, this.state, gasOf);
-    this.pool = new SimulatedPool({ forgets: 0, leavesOut: 0, minesReplaced: 0, ...options.pool }, random, faults);
+    this.pool = new SimulatedPool(options.pool ?? {}, random, faults);
     this.strangers = new SimulatedStrangers(random, { bundle: 0, deploy: 0, drain: 0, ...options.strangers }, faults);
     this.chain.add({
       ...{ ...linkTo(undefined, random.hash()), timestamp: genesisTime, mark: 0 },
@@ -193,7 +193,9 @@ export class SimulatedChain {
     for (const operation of transaction.bundle?.operations ?? []) this.strangers.see(operation);
     const { from } = transaction;
     const funds = { wei: this.state.get(named.wei(from)), count: this.countOf(from) };
-    return { outcome: this.pool.add(transaction, funds) ?? 'known', words: '' };
+    const outcome = this.pool.add(transaction, funds) ?? 'known';
+    const isTooLow = outcome === 'pays-too-little';
+    return { outcome, words: isTooLow ? this.pool.refusalOfTip(transaction.maxPriorityFeePerGas) : '' };
   }
 
   /** Runs a bundle on the newest state, and undoes it. */

@@ -14,6 +14,7 @@ import type {
   Tips,
   TransactionReceipt,
 } from '../../chain/operations-chain.ts';
+import { leastTipIn } from '../../chain/send-outcome.ts';
 import type { BundlerFaults } from './bundler-faults.ts';
 import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
 import type { SimulatedChain } from './simulated-chain.ts';
@@ -59,6 +60,8 @@ export class SimulatedNode implements OperationsChain {
   private readonly habits: NodeHabits;
   private readonly implementation: string;
   private readonly faults: BundlerFaults;
+  /** As the node named it when it refused a transaction. */
+  private leastTip = 0n;
 
   constructor(
     private readonly chain: SimulatedChain,
@@ -95,7 +98,11 @@ export class SimulatedNode implements OperationsChain {
   }
 
   tips(): Promise<Tips> {
-    return this.answer('tips', () => ({ suggested: GWEI, paid: 0n }));
+    return this.answer('tips', () => {
+      // The node no longer names a minimum that has fallen.
+      const least = this.leastTip > this.chain.pool.leastTip ? 0n : this.leastTip;
+      return { asked: least > GWEI ? least : GWEI, least };
+    });
   }
 
   dataFee(): Promise<DataFee> {
@@ -154,6 +161,7 @@ export class SimulatedNode implements OperationsChain {
         return { outcome: 'refused', words: 'not today' };
       }
       const answer = this.chain.send(rawTransaction);
+      this.leastTip = leastTipIn(answer.words) ?? this.leastTip;
       if (this.random.chance(this.habits.failsAfterSend)) {
         this.faults.count('a node accepts a transaction and does not answer');
         throw new ChainUnavailable('no answer after the transaction was accepted');

@@ -1,7 +1,7 @@
 import type { SendOutcome } from '../../chain/operations-chain.ts';
 import type { BundlerFaults } from './bundler-faults.ts';
 import type { SeededRandom } from '../../../../shared/testing/simulation/seeded-random.ts';
-import type { SimulatedTransaction } from './simulated-transaction.ts';
+import type { SimulatedTransaction } from './simulated-transaction.ethers.ts';
 
 /** Probabilities of faults, per block. */
 export interface PoolHabits {
@@ -11,13 +11,21 @@ export interface PoolHabits {
   leavesOut: number;
   /** The block includes a replaced transaction instead of its replacement. */
   minesReplaced: number;
+  /** The lowest tip that the nodes take changes. */
+  changesLeastTip: number;
 }
+
+const CALM: PoolHabits = { forgets: 0, leavesOut: 0, minesReplaced: 0, changesLeastTip: 0 };
 
 interface Funds {
   wei: bigint;
   /** The next nonce. */
   count: number;
 }
+
+const GWEI = 10n ** 9n;
+/** In gwei: senders offer 1 to 3. */
+const LEAST_TIP_MAX = 5;
 
 /** Enough blocks that a bundler raises its fees. */
 const LEFT_OUT_BLOCKS = 4;
@@ -29,12 +37,19 @@ export class SimulatedPool {
   private replaced: SimulatedTransaction[] = [];
   /** Number of further blocks that leave out all pending transactions. */
   private leftOut = 0;
+  private habits: PoolHabits;
+  /** The pool takes no new transaction with a lower tip, in wei per gas. */
+  leastTip = 0n;
+  /** Whether the pool names the lowest tip when it refuses a transaction. */
+  namesLeastTip = true;
 
   constructor(
-    public habits: PoolHabits,
+    habits: Partial<PoolHabits>,
     private readonly random: SeededRandom,
     private readonly faults: BundlerFaults,
-  ) {}
+  ) {
+    this.habits = { ...CALM, ...habits };
+  }
 
   get size(): number {
     return this.waiting.length;
@@ -45,6 +60,10 @@ export class SimulatedPool {
     const { hash, from, nonce } = transaction;
     if (this.waiting.some((other) => other.hash === hash)) return 'known';
     if (nonce < count) return 'nonce-too-low';
+    if (transaction.maxPriorityFeePerGas < this.leastTip) {
+      this.faults.count('a node refuses a tip');
+      return 'pays-too-little';
+    }
     const same = this.waiting.find((other) => other.from === from && other.nonce === nonce);
     if (same && !isRaised(same, transaction)) return 'underpriced';
     const others = this.waiting.filter((other) => other.from === from && other !== same);
@@ -55,6 +74,18 @@ export class SimulatedPool {
     }
     this.waiting.push(transaction);
     return undefined;
+  }
+
+  /** From now on the pool has no faults, and takes any tip. */
+  calmDown(): void {
+    this.habits = CALM;
+    this.leastTip = 0n;
+  }
+
+  /** Returns how the pool refuses a tip, in the words of geth. */
+  refusalOfTip(tip: bigint): string {
+    const minimum = `: gas tip cap ${String(tip)}, minimum needed ${String(this.leastTip)}`;
+    return `transaction underpriced${this.namesLeastTip ? minimum : ''}`;
   }
 
   /** Adds the transactions of an orphaned block again. */
@@ -69,6 +100,7 @@ export class SimulatedPool {
   /** Returns the transactions for the next block, in nonce order. They stay in the pool until `remove`. */
   candidates(): SimulatedTransaction[] {
     const { habits, random } = this;
+    if (random.chance(habits.changesLeastTip)) this.leastTip = BigInt(random.between(0, LEAST_TIP_MAX)) * GWEI;
     if (random.chance(habits.forgets)) this.forget(random.between(0, this.waiting.length - 1));
     if (this.leftOut === 0 && this.size > 0 && random.chance(habits.leavesOut)) this.leftOut = LEFT_OUT_BLOCKS;
     if (this.leftOut > 0) {

@@ -5,18 +5,20 @@ import { signDigest } from '../../../../shared/keys/signatures/sign-digest.ts';
 import { signedTransaction, transactionDigest, transactionHash } from '../../bundler/domain/bundle-transaction.ts';
 import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
 import { anAddress, anOperation, someBytes } from '../random-operation.ts';
-import { readTransaction } from './simulated-transaction.ts';
+import { readTransaction } from './simulated-transaction.ethers.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const amount = fc.bigInt({ min: 0n, max: 2n ** 100n });
-const aTransaction = fc.record({
-  chainId: fc.integer({ min: 1, max: 2 ** 40 }),
-  nonce: fc.nat(),
-  maxPriorityFeePerGas: amount,
-  maxFeePerGas: amount,
-  gasLimit: amount,
-  to: anAddress,
-});
+const aTransaction = fc
+  .record({
+    chainId: fc.integer({ min: 1, max: 2 ** 40 }),
+    nonce: fc.nat(),
+    maxPriorityFeePerGas: amount,
+    maxFeePerGas: fc.oneof(amount, fc.constant(0n)),
+    gasLimit: amount,
+    to: anAddress,
+  })
+  .map((any) => ({ ...any, maxFeePerGas: any.maxFeePerGas + any.maxPriorityFeePerGas }));
 const signed = (transaction: Parameters<typeof transactionDigest>[0]) =>
   signedTransaction(transaction, signDigest(KEY, transactionDigest(transaction)));
 

@@ -5,22 +5,10 @@ import { AnswerLengths } from '../logs/answer-lengths.ts';
 import { limitAnswer, parseAnswer, type RpcCall } from '../answer-limits.ts';
 import type { BlockHeader } from '../../chain-reader.ts';
 import { EndpointAddress } from './endpoint-address.ts';
+import { METHOD_NOT_FOUND, NoAnswer, NoMethod, saysNoMethod } from './no-answer.ts';
 import { RequestRate } from './request-rate.ts';
 import { refusalOf, retryAfterMs, textOfError, type Refusal, type RefusalCodes } from '../refusals/rpc-refusals.ts';
 import type { BlockRange } from '../refusals/suggested-range.ts';
-
-/** An endpoint refused, failed or sent an invalid answer. The message is one line, without secrets of the URL. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
-
-  constructor(
-    /** `failed`: no readable answer, as from a gateway whose node is down; not a refusal. */
-    readonly why: Refusal | { kind: 'too-slow' } | { kind: 'failed' },
-    message: string,
-  ) {
-    super(message);
-  }
-}
 
 interface Envelope {
   id?: unknown;
@@ -38,6 +26,14 @@ interface Allowed {
   errors: boolean;
   /** The timeout of this request, instead of the endpoint's own. */
   withinMs?: number | undefined;
+}
+
+/** What a request asks about. */
+interface About {
+  /** The blocks whose logs are requested. */
+  asked: BlockRange | undefined;
+  /** `undefined`: several methods. */
+  method: string | undefined;
 }
 
 /** An endpoint's answer to one call: its result, or why there is none. */
@@ -157,15 +153,19 @@ export class JsonRpcEndpoint {
     const asked = calls.find(({ blocks }) => blocks)?.blocks;
     await this.waitForPlace();
     const madeAt = performance.now();
-    const answer = await this.post(body, { ...limitAnswer(calls), ...may }, asked).catch((error: unknown) => {
+    const only = requests.length === 1 ? requests[0] : undefined;
+    const about = { asked, method: only?.method };
+    const answer = await this.post(body, { ...limitAnswer(calls), ...may }, about).catch((error: unknown) => {
       this.slowDown(error, madeAt);
-      throw error;
+      if (!may.errors || !(error instanceof NoMethod)) throw error;
+      return { id: only?.id, error: { code: METHOD_NOT_FOUND, message: error.message } };
     });
     const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope).map(withNumber);
     const ids = new Set<unknown>(requests.map(({ id }) => id));
     for (const { id, error } of envelopes) {
       if (error == null) continue;
-      const refusal = this.refusal(error, codesOf(error), asked);
+      const { method } = requests.find((request) => request.id === id) ?? only ?? {};
+      const refusal = this.refusal(error, codesOf(error), { asked, method });
       this.slowDown(refusal, madeAt);
       const isOfOneCall = may.errors && ids.has(id) && !(requests.length > 1 && refusal.why.kind === 'no-batch');
       if (!isOfOneCall) throw refusal;
@@ -196,15 +196,15 @@ export class JsonRpcEndpoint {
     this.rate.refused(madeAt, performance.now(), error.why.retryAfterMs);
   }
 
-  private async post(body: string, limit: AnswerLimit & Allowed, asked: BlockRange | undefined): Promise<unknown> {
+  private async post(body: string, limit: AnswerLimit & Allowed, about: About): Promise<unknown> {
     const { withinMs = this.withinMs } = limit;
     const late = AbortSignal.timeout(withinMs);
     try {
       const signal = AbortSignal.any([late, this.closing]);
       const headers = { 'content-type': 'application/json', ...this.address.headers };
       const response = await fetch(this.address.url, { method: 'POST', headers, body, redirect: 'error', signal });
-      const bytes = await readWhole(response, limit, asked);
-      if (!response.ok) throw this.failure(errorOfFailure(bytes), response, asked);
+      const bytes = await readWhole(response, limit, about.asked);
+      if (!response.ok) throw this.failure(errorOfFailure(bytes), response, about);
       return (
         parseAnswer(bytes) ?? this.fail('the answer is not valid JSON, is nested too deeply or has too many values')
       );
@@ -215,18 +215,22 @@ export class JsonRpcEndpoint {
     }
   }
 
-  private failure(error: unknown, { status, headers }: Response, asked: BlockRange | undefined): NoAnswer {
+  private failure(error: unknown, { status, headers }: Response, about: About): NoAnswer {
     const codes = { ...codesOf(error), httpStatus: status, retryAfterMs: retryAfterMs(headers.get('retry-after')) };
-    const { why, message } = this.refusal(error, codes, asked);
+    const refusal = this.refusal(error, codes, about);
+    const { why, message } = refusal;
     const text = `HTTP ${String(status)} ${message}`;
+    if (refusal instanceof NoMethod) return new NoMethod(refusal.method, text);
     if (why.kind !== 'other') return new NoAnswer(why, text);
     const hasFailed = status >= SERVER_ERROR && typeof error === 'string';
     return new NoAnswer(TIMEOUT_STATUS.has(status) ? { kind: 'too-slow' } : hasFailed ? { kind: 'failed' } : why, text);
   }
 
-  private refusal(error: unknown, codes: RefusalCodes, asked: BlockRange | undefined): NoAnswer {
+  private refusal(error: unknown, codes: RefusalCodes, { asked, method }: About): NoAnswer {
     const why = refusalOf(textOfError(error).slice(0, REFUSAL_MAX), codes, asked);
-    return new NoAnswer(why, this.address.redact(messageOf(error).slice(0, REFUSAL_MAX)));
+    const message = this.address.redact(messageOf(error).slice(0, REFUSAL_MAX));
+    const lacksMethod = why.kind === 'other' && saysNoMethod({ code: codes.code, message });
+    return lacksMethod && method !== undefined ? new NoMethod(method, message) : new NoAnswer(why, message);
   }
 
   private fail(message: string): never {

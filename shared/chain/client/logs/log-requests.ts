@@ -3,7 +3,8 @@ import type { RpcCall } from '../answer-limits.ts';
 import type { BlockHeader, LogFilter } from '../../chain-reader.ts';
 import { InvalidAnswer } from '../answers/checked-answers.ts';
 import { quantity } from '../header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 import type { BlockRange } from '../refusals/suggested-range.ts';
 
 /** A range, or one block by its hash, so that the answer cannot belong to another fork. */

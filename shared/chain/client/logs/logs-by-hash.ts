@@ -1,7 +1,8 @@
 import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
 import { checkLogs, InvalidAnswer, OtherBlocks } from '../answers/checked-answers.ts';
 import { blockByNumber, headerOfNumber } from '../header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 import { askLogs, type AnsweredFilter } from './log-requests.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };

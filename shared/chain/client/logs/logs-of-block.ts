@@ -8,7 +8,8 @@ import {
 } from '../../bloom.ts';
 import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from '../../chain-reader.ts';
 import { InvalidAnswer } from '../answers/checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 import { passes } from '../../log-filter.ts';
 import { expectedLogs, isTooMany, logsByHash } from './logs-by-hash.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';

@@ -1,7 +1,8 @@
 import { RangeTooLarge, type BlockHeader, type ChainLog, type LogFilter } from '../../chain-reader.ts';
 import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
 import { blockByNumber, headerOfNumber } from '../header-requests.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
 import {

@@ -3,7 +3,8 @@ import { BLOOM_MISMATCH, BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from '../
 import type { BlockOfLogs, ChainLog, ReceiptLogs } from '../../chain-reader.ts';
 import { checkReceipts, checkTransactions } from '../answers/checked-block-receipts.ts';
 import { InvalidAnswer } from '../answers/checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 import { expectedLogs, isTooMany } from './logs-by-hash.ts';
 
 /**

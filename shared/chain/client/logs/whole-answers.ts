@@ -1,7 +1,8 @@
 import { BLOOM_OF_EVERYTHING } from '../../bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
 import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 import { passes } from '../../log-filter.ts';
 import { getLogs, requireList, type AnsweredFilter } from './log-requests.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';

@@ -1,5 +1,6 @@
 import { RangeTooLarge } from '../../chain-reader.ts';
-import { NoAnswer, type JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
+import { NoAnswer } from '../endpoints/no-answer.ts';
 
 /**
  * One endpoint refuses several blocks with an unrecognised text: there may be too many of them, or the endpoint may be
