@@ -25,8 +25,8 @@ export const FEATURES = {
   onchain: [
     'smart-accounts',
     'operations',
-    'prepare-chain',
     'chain',
+    'prepare-chain',
     'gas',
     'served-chains',
     'sponsorship-policy',

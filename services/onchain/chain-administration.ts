@@ -1,5 +1,7 @@
 import { executorStream } from '../../schemas/events/onchain/executor-events.ts';
 import { onchainStream } from '../../schemas/events/onchain/onchain-events.ts';
+import { ChainClient } from '../../shared/chain/client/chain-client.ts';
+import { ChainUnavailable, MethodMissing } from '../../shared/chain/chain-reader.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
 import type { ChainSettings } from '../../shared/config/chain-settings.ts';
 import { operatorMetadata } from '../../shared/event-store/transactions/own-metadata.ts';
@@ -10,6 +12,7 @@ import { chainKeyIds, type VaultKeys } from '../../shared/key-vault/vault-keys.t
 import { addressOfKey } from '../../shared/keys/signatures/secp256k1-keys.ts';
 import { preparedChainFold, recordPreparation, type PreparedChain } from './prepare-chain/domain/prepared-chain.ts';
 import { executorFold } from './bundler/domain/executor.ts';
+import { JsonRpcOperationsChain } from './chain/operations-chain.json-rpc.ts';
 import {
   ChainContracts,
   type ChainKeys,
@@ -48,11 +51,21 @@ export const chainAdministration = (
   ): Promise<Result> => {
     const known = await recorded(chain.chainId);
     const executors = Math.max(executorsMin, known?.executors.length ?? 0);
-    const contracts = new ChainContracts(chain, await chainKeys(keys, chain.chainId, { known, executors }), known);
+    const chainKeys = await chainKeysOf(keys, chain.chainId, { known, executors });
+    // What one node has seen, another may not have seen yet.
+    const client = new ChainClient(chain.chainId, chain.rpcUrls.slice(0, 1));
+    const node = { client, operations: new JsonRpcOperationsChain(client, chain) };
     try {
-      return await work(contracts);
+      return await work(new ChainContracts(node, chain, chainKeys, known));
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      if (error instanceof MethodMissing) throw new CannotStart(error.message, { cause: error });
+      const what = `chain ${String(chain.chainId)} does not answer`;
+      throw new CannotStart(`${what}: see that its node runs, and that CHAINS is right (${error.message})`, {
+        cause: error,
+      });
     } finally {
-      contracts.close();
+      client.close();
     }
   };
 
@@ -107,7 +120,7 @@ const addKeys = async (
   if (!known || added.length > 0) await keys.makeChainKeys(chainId, { paymaster: !known, executors: added });
 };
 
-const chainKeys = async (
+const chainKeysOf = async (
   keys: VaultKeys,
   chainId: number,
   { known, executors }: { known: PreparedChain | undefined; executors: number },

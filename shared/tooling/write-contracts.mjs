@@ -15,4 +15,4 @@ const code = {
   ...Object.fromEntries(contracts.map((name) => [name, artifact(name).bytecode])),
   EntryPointSimulations: artifact('EntryPointSimulations').deployedBytecode,
 };
-writeFileSync(join(root, 'services/onchain/prepare-chain/contracts.json'), `${JSON.stringify(code, null, 2)}\n`);
+writeFileSync(join(root, 'services/onchain/chain/contracts.json'), `${JSON.stringify(code, null, 2)}\n`);

@@ -5,7 +5,7 @@ import { addressWord } from '../operations/domain/abi-encoding.ts';
 import { encodeHandleOps, encodeSimulateHandleOp } from '../operations/domain/operation-encoding.ts';
 import { accountImplementation } from '../smart-accounts/domain/smart-account.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
-import { contractCode } from '../prepare-chain/contracts.ts';
+import { contractCode } from './contracts.ts';
 import type { SimulationRequest } from './operations-chain.ts';
 
 export interface OperationsContracts {

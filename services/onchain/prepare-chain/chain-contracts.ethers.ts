@@ -1,37 +1,34 @@
 import {
   AbiCoder,
   concat,
-  Contract,
   getCreate2Address,
   getCreateAddress,
-  JsonRpcProvider,
+  Interface,
   keccak256,
   Wallet,
   zeroPadValue,
 } from 'ethers';
+import type { RpcCall } from '../../../shared/chain/client/answer-limits.ts';
+import { checkAmount, checkBytes } from '../../../shared/chain/client/answers/checked-values.ts';
 import type { ChainSettings } from '../../../shared/config/chain-settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { PreparedChain } from './domain/prepared-chain.ts';
-import { contractCode } from './contracts.ts';
-import { Funder, sendFrom } from './sent-transactions.ethers.ts';
+import { contractCode } from '../chain/contracts.ts';
+import { Funder, OperatorTransactions, TooPoor, type ChainNode } from './sent-transactions.ethers.ts';
 
 /** Deploys with CREATE2 for any caller, at an address that follows from salt and code. It exists on most chains. */
 const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 const ENTRY_POINT_SALT = '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3';
 const FACTORY_SALT = zeroPadValue('0x', 32);
-const ENTRY_POINT_ABI = [
-  'function depositTo(address) payable',
-  'function balanceOf(address) view returns (uint256)',
-] as const;
-const PAYMASTER_ABI = [
+const ENTRY_POINT = new Interface(['function depositTo(address) payable']);
+const PAYMASTER = new Interface([
   'function verifyingSigner() view returns (address)',
   'function owner() view returns (address)',
   'function withdrawTo(address, uint256)',
-] as const;
+]);
 /** A paymaster's deployment costs some 1.2 million gas, a withdrawal 60,000. */
 const OWNER_GAS = 2_000_000n;
 const WITHDRAWAL_GAS = 100_000n;
-const POLL_MS = 20;
 const abi = AbiCoder.defaultAbiCoder();
 
 /** Private keys, `0x` hex. */
@@ -62,24 +59,20 @@ export interface ChainState {
 
 /** The contracts and accounts with which operations are sent on one chain. */
 export class ChainContracts {
-  private readonly provider: JsonRpcProvider;
+  private readonly transactions: OperatorTransactions;
   private readonly knownOwner: Wallet | undefined;
   private readonly executors: readonly Wallet[];
 
   /** @param known the recorded preparation of this chain */
   constructor(
+    private readonly node: ChainNode,
     private readonly chain: ChainSettings,
     keys: ChainKeys,
-    private readonly known: PreparedChain | undefined,
+    private readonly known?: PreparedChain,
   ) {
-    const { chainId, rpcUrls } = chain;
-    this.provider = new JsonRpcProvider(rpcUrls[0], chainId, {
-      staticNetwork: true,
-      cacheTimeout: -1,
-      pollingInterval: POLL_MS,
-    });
-    this.knownOwner = keys.paymaster === undefined ? undefined : new Wallet(keys.paymaster, this.provider);
-    this.executors = keys.executors.map((key) => new Wallet(key, this.provider));
+    this.transactions = new OperatorTransactions(node, chain);
+    this.knownOwner = keys.paymaster === undefined ? undefined : new Wallet(keys.paymaster);
+    this.executors = keys.executors.map((key) => new Wallet(key));
   }
 
   private get owner(): Wallet {
@@ -87,15 +80,11 @@ export class ChainContracts {
     return this.knownOwner;
   }
 
-  close(): void {
-    this.provider.destroy();
-  }
-
   /** Deploys and funds missing contracts and accounts, and changes nothing else. @throws CannotStart */
   async prepare({ funderKey, depositWei, executorWei }: Funding): Promise<PreparedChain> {
-    await this.requireChain();
+    await this.requireOverrides();
     const { entryPoint, accountFactory } = this.chain;
-    const funder = new Funder(this.provider, this.chain.chainId, funderKey);
+    const funder = new Funder(this.transactions, this.chain.chainId, funderKey);
     await Promise.all([
       this.deploy(funder, entryPoint, ENTRY_POINT_SALT, contractCode.EntryPoint),
       this.deploy(funder, accountFactory, FACTORY_SALT, concat([contractCode.SimpleAccountFactory, word(entryPoint)])),
@@ -106,7 +95,7 @@ export class ChainContracts {
     if (funderKey !== undefined) await this.letOwnerWithdraw(funder);
     const missingWei = depositWei - (await this.depositOf(paymaster));
     if (missingWei > 0n) {
-      const data = new Contract(entryPoint, ENTRY_POINT_ABI).interface.encodeFunctionData('depositTo', [paymaster]);
+      const data = ENTRY_POINT.encodeFunctionData('depositTo', [paymaster]);
       await funder.send({ to: entryPoint, data, value: missingWei });
     }
     return {
@@ -119,7 +108,7 @@ export class ChainContracts {
   }
 
   async state(): Promise<ChainState> {
-    await this.requireChain();
+    await this.requireOverrides();
     const { chainId, entryPoint, accountFactory } = this.chain;
     const paymaster = await this.findPaymaster();
     const deployed = { entryPoint, accountFactory };
@@ -132,8 +121,8 @@ export class ChainContracts {
       executors: await Promise.all(
         this.executors.map(async ({ address }) => ({
           address,
-          wei: String(await this.provider.getBalance(address)),
-          nonce: await this.provider.getTransactionCount(address, 'latest'),
+          wei: String(await this.balanceOf(address)),
+          nonce: await this.transactions.nextNonce(address),
         })),
       ),
       missing,
@@ -142,25 +131,18 @@ export class ChainContracts {
 
   /** Takes from the paymaster's deposit. @returns the hash of the included transaction. @throws CannotStart */
   async withdraw(wei: bigint, to: string): Promise<string> {
-    await this.requireChain();
     const paymaster = await this.findPaymaster();
     if (paymaster === undefined) throw new CannotStart('there is no paymaster on this chain: nothing to withdraw from');
     const deposit = await this.depositOf(paymaster);
     if (deposit < wei) throw new CannotStart(`the deposit is ${String(deposit)} wei: withdraw no more than that`);
-    const data = new Contract(paymaster, PAYMASTER_ABI).interface.encodeFunctionData('withdrawTo', [to, wei]);
-    return sendFrom(this.owner, { to: paymaster, data });
+    const data = PAYMASTER.encodeFunctionData('withdrawTo', [to, wei]);
+    const nonce = await this.transactions.nextNonce(this.owner.address);
+    return this.transactions.send(this.owner, { to: paymaster, data, nonce });
   }
 
-  private async requireChain(): Promise<void> {
-    const { chainId } = this.chain;
-    let answered: bigint;
-    try {
-      answered = BigInt((await this.provider.send('eth_chainId', [])) as string);
-    } catch (cause) {
-      throw new CannotStart(`the node of chain ${String(chainId)} does not answer: see that it runs`, { cause });
-    }
-    if (answered === BigInt(chainId)) return;
-    throw new CannotStart(`the node answers for chain ${String(answered)}, not ${String(chainId)}: correct CHAINS`);
+  /** The node shows its fork by what it executes with state overrides, which every simulation needs. @throws MethodMissing */
+  private async requireOverrides(): Promise<void> {
+    await this.node.operations.forkRules();
   }
 
   private async deploy(funder: Funder, address: string, salt: string, code: string): Promise<void> {
@@ -181,17 +163,28 @@ export class ChainContracts {
   private async ensurePaymaster(funder: Funder): Promise<string> {
     const found = await this.findPaymaster();
     if (found !== undefined) return found;
-    await this.topUp(funder, this.owner.address, OWNER_GAS * (await this.gasPrice()));
+    await this.topUpOwner(funder);
     const constructorArguments = abi.encode(['address', 'address'], [this.chain.entryPoint, this.owner.address]);
-    const nonce = await this.provider.getTransactionCount(this.owner.address, 'latest');
-    await sendFrom(this.owner, { nonce, data: concat([contractCode.VerifyingPaymaster, constructorArguments]) });
+    const nonce = await this.transactions.nextNonce(this.owner.address);
+    const data = concat([contractCode.VerifyingPaymaster, constructorArguments]);
+    const deploy = () => this.transactions.send(this.owner, { nonce, data });
+    await deploy().catch(async (error: unknown) => {
+      if (!(error instanceof TooPoor)) throw error;
+      // The refusal of this transaction may have named a higher price than the owner was given.
+      await this.topUpOwner(funder);
+      await deploy();
+    });
     return getCreateAddress({ from: this.owner.address, nonce });
   }
 
   private async letOwnerWithdraw(funder: Funder): Promise<void> {
-    const price = await this.gasPrice();
-    if ((await this.provider.getBalance(this.owner.address)) >= WITHDRAWAL_GAS * price) return;
-    await this.topUp(funder, this.owner.address, OWNER_GAS * price);
+    const price = await this.transactions.price();
+    if ((await this.balanceOf(this.owner.address)) >= WITHDRAWAL_GAS * price) return;
+    await this.topUpOwner(funder);
+  }
+
+  private async topUpOwner(funder: Funder): Promise<void> {
+    await this.topUp(funder, this.owner.address, OWNER_GAS * (await this.transactions.price()));
   }
 
   /** Returns the paymaster of the settings, else the recorded one, else the first contract of its owner. */
@@ -211,35 +204,43 @@ export class ChainContracts {
   }
 
   private async requireOurs(paymaster: string): Promise<void> {
-    const signer = (await new Contract(paymaster, PAYMASTER_ABI, this.provider).getFunction(
-      'verifyingSigner',
-    )()) as string;
+    const signer = await this.addressFrom(paymaster, 'verifyingSigner');
     if (signer === this.owner.address) return;
     throw new CannotStart(`the paymaster ${paymaster} takes signatures of ${signer}, not of the key in this vault`);
   }
 
   private async paymasterState(address: string): Promise<NonNullable<ChainState['paymaster']>> {
-    const owner = (await new Contract(address, PAYMASTER_ABI, this.provider).getFunction('owner')()) as string;
+    const owner = await this.addressFrom(address, 'owner');
     return { address, owner, depositWei: String(await this.depositOf(address)) };
   }
 
+  private async addressFrom(paymaster: string, name: 'owner' | 'verifyingSigner'): Promise<string> {
+    const call: RpcCall = {
+      method: 'eth_call',
+      params: [{ to: paymaster, data: PAYMASTER.encodeFunctionData(name) }, 'latest'],
+    };
+    const answer = await this.node.client.call('the paymaster', [call], ([result]) => checkBytes(result, 'an address'));
+    return PAYMASTER.decodeFunctionResult(name, answer)[0] as string;
+  }
+
   private async depositOf(paymaster: string): Promise<bigint> {
-    const entryPoint = new Contract(this.chain.entryPoint, ENTRY_POINT_ABI, this.provider);
-    return (await entryPoint.getFunction('balanceOf')(paymaster)) as bigint;
+    const [state] = await this.node.operations.accounts([paymaster]);
+    return state?.depositWei ?? 0n;
   }
 
   private async topUp(funder: Funder, to: string, wei: bigint): Promise<void> {
-    const missing = wei - (await this.provider.getBalance(to));
+    const missing = wei - (await this.balanceOf(to));
     if (missing > 0n) await funder.send({ to, value: missing });
   }
 
-  private async gasPrice(): Promise<bigint> {
-    const { maxFeePerGas, gasPrice } = await this.provider.getFeeData();
-    return maxFeePerGas ?? gasPrice ?? 0n;
+  private async balanceOf(address: string): Promise<bigint> {
+    const call: RpcCall = { method: 'eth_getBalance', params: [address, 'latest'] };
+    return this.node.client.call('a balance', [call], ([wei]) => checkAmount(wei, 'the balance'));
   }
 
   private async hasCode(address: string): Promise<boolean> {
-    return (await this.provider.getCode(address)) !== '0x';
+    const call: RpcCall = { method: 'eth_getCode', params: [address, 'latest'] };
+    return this.node.client.call('code', [call], ([code]) => checkBytes(code, 'the code') !== '0x');
   }
 }
 

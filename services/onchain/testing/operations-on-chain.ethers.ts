@@ -64,16 +64,12 @@ export class OperationsOnChain {
       batchMaxCount: 1,
     });
     const executor = new Wallet(randomWallet().privateKey, provider);
-    const contracts = new ChainContracts(
-      settings,
-      { paymaster: signer.privateKey, executors: [executor.privateKey] },
-      undefined,
-    );
-    const funding = { funderKey: LOCAL_FUNDER_KEY, depositWei: 10n * ETHER, executorWei: 100n * ETHER };
-    const { paymaster } = await contracts.prepare(funding);
-    contracts.close();
     const client = new ChainClient(Anvil.chainId, settings.rpcUrls);
     const chain = new JsonRpcOperationsChain(client, settings);
+    const keys = { paymaster: signer.privateKey, executors: [executor.privateKey] };
+    const contracts = new ChainContracts({ client, operations: chain }, settings, keys);
+    const funding = { funderKey: LOCAL_FUNDER_KEY, depositWei: 10n * ETHER, executorWei: 100n * ETHER };
+    const { paymaster } = await contracts.prepare(funding);
     return new OperationsOnChain(testChain, client, chain, settings, paymaster, signer, executor, provider);
   }
 

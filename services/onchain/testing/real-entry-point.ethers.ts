@@ -7,6 +7,8 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { transactionHash } from '../bundler/domain/bundle-transaction.ts';
 import { encodeHandleOps } from '../operations/domain/operation-encoding.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
+import { ChainClient } from '../../../shared/chain/client/chain-client.ts';
+import { JsonRpcOperationsChain } from '../chain/operations-chain.json-rpc.ts';
 import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
 import type { Executed, SimulatedContracts } from './simulated-chain/simulated-entry-point.ts';
 
@@ -46,9 +48,14 @@ export class RealEntryPoint {
     const local = await startLocalChain({ chainId: CHAIN_ID, folder, port: 0 });
     const chain = chainSettings.parse({ chainId: CHAIN_ID, rpcUrls: [local.rpcUrl] });
     const hexKeys = { paymaster: hex(keys.paymaster), executors: [hex(keys.executor)] };
-    const preparing = new ChainContracts(chain, hexKeys, undefined);
+    const client = new ChainClient(CHAIN_ID, chain.rpcUrls);
+    const preparing = new ChainContracts(
+      { client, operations: new JsonRpcOperationsChain(client, chain) },
+      chain,
+      hexKeys,
+    );
     const prepared = await preparing.prepare({ funderKey: LOCAL_FUNDER_KEY, depositWei: ETHER, executorWei: ETHER });
-    preparing.close();
+    client.close();
     const provider = new JsonRpcProvider(local.rpcUrl, CHAIN_ID, {
       staticNetwork: true,
       cacheTimeout: -1,

@@ -15,7 +15,7 @@ import { accountImplementation } from '../../smart-accounts/domain/smart-account
 import { idOfOperation } from '../../transactions/domain/transaction.ts';
 import { maxCostOf, nonceOf, type UserOperation } from '../../operations/domain/user-operation.ts';
 import { IMPLEMENTATION_SLOT } from '../../../../shared/chain/state/eip-1967.ts';
-import { contractCode } from '../../prepare-chain/contracts.ts';
+import { contractCode } from '../../chain/contracts.ts';
 import { RpcUnderTest, type OwnedAccount } from '../../testing/rpc-under-test.ethers.ts';
 import { SendsUnderTest, type Sender } from '../../testing/sends-under-test.ethers.ts';
 

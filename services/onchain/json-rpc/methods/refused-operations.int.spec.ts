@@ -11,7 +11,7 @@ import { preVerificationGas } from '../../operations/domain/pre-verification-gas
 import { nonceOf, type UserOperation } from '../../operations/domain/user-operation.ts';
 import { ChainClient } from '../../../../shared/chain/client/chain-client.ts';
 import { JsonRpcOperationsChain } from '../../chain/operations-chain.json-rpc.ts';
-import { contractCode } from '../../prepare-chain/contracts.ts';
+import { contractCode } from '../../chain/contracts.ts';
 import { returns, reverts } from '../../testing/evm-code.ts';
 import { RpcUnderTest, type OwnedAccount, type RpcAnswer } from '../../testing/rpc-under-test.ethers.ts';
 import { SendsUnderTest, type Sender } from '../../testing/sends-under-test.ethers.ts';
