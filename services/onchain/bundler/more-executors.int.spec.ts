@@ -24,7 +24,7 @@ describe('a chain that is prepared with more executors', () => {
     const send = async () => {
       sent.push((await sends.send(sender)).body['id']);
     };
-    const areIncluded = () => Promise.all(sent.map((id) => sends.until(sender, id, 'included', 'final')));
+    const areIncluded = () => Promise.all(sent.map((id) => sends.until(sender, id, 'included')));
     await send();
     await areIncluded();
     const [first = '', second = ''] = await sends.prepareExecutors(2);

@@ -66,7 +66,7 @@ describe.each(ROLLUPS)('an operation on a rollup of the kind %s', (kind, oracle,
   it('is sent for a user with the fee for its data, in a bundle that has the gas for it', async () => {
     const sender = await sends.sender(rpc.app);
     const { body } = await sends.send(sender);
-    await sends.until(sender, body['id'], 'included', 'final');
+    await sends.until(sender, body['id'], 'included');
     const { eventStore, ids } = sends.foundation;
     const streams = new BundlerStreams(new Transactor(eventStore, sends.foundation.clock, ids), Anvil.chainId);
     const operation = operationOf(await streams.loadTransaction(body['id'] as string));

@@ -50,7 +50,7 @@ describe('a sponsored send whose block left the chain, and that expired before a
   it('is signed anew with its nonce, because the next one of its key waits for it', async () => {
     expect([first['nonce'], second['nonce']]).toEqual(['1', '2']);
     const replaced = await sends.until(sender, first['id'], 'replaced');
-    await sends.until(sender, second['id'], 'included', 'final');
+    await sends.until(sender, second['id'], 'included');
     const { body } = await sends.get('/onchain/transactions', sender);
     const items = body['items'] as JsonObject[];
     expect(new Set(items.map(({ appId }) => appId))).toEqual(new Set([app.id]));

@@ -92,14 +92,14 @@ describe('sends on a chain', () => {
       expect(new Set(keysOf(sent)).size).toBe(50);
       await sends.testChain.setAutomine(true);
       await sends.mine(1);
-      for (const { body } of sent) await sends.until(sender, body['id'], 'included', 'final');
+      for (const { body } of sent) await sends.until(sender, body['id'], 'included');
     });
 
     it('run in parallel before the account is deployed: fifty of a new user', async () => {
       const other = await sends.sender(app);
       const sent = await Promise.all(Array.from({ length: 50 }, () => sends.send(other)));
       expect(sent.map(({ status }) => status)).toEqual(Array<number>(50).fill(201));
-      for (const { body } of sent) await sends.until(other, body['id'], 'included', 'final');
+      for (const { body } of sent) await sends.until(other, body['id'], 'included');
     });
 
     it('are included although they take most of the gas that a transaction may have', async () => {
@@ -276,7 +276,7 @@ describe('sends on a chain', () => {
     expect(codeOf(await sends.send(other, { appApiKey: anybody.apiKey }))).toEqual(forbidden);
     const [first, second] = [await sends.send(own, { appApiKey: theirs.apiKey }), await sends.send(other)];
     expect([first.status, second.status]).toEqual([201, 201]);
-    await sends.until(other, second.body['id'], 'included', 'final');
+    await sends.until(other, second.body['id'], 'included');
     const listed = async (sender: Sender) =>
       ((await sends.get('/onchain/transactions', sender)).body['items'] as JsonObject[]).map(({ id }) => id);
     expect(await listed(other)).toEqual([second.body['id']]);

@@ -65,7 +65,7 @@ describe('a transaction that was sent', () => {
     return async () => {
       await sends.testChain.setAutomine(true);
       await sends.mine(1);
-      await sends.until(sender, first['id'], 'included', 'final');
+      await sends.until(sender, first['id'], 'included');
     };
   };
   /** Unsponsored, and waiting; a reorganisation has removed what the account was given. */
@@ -145,7 +145,7 @@ describe('a transaction that was sent', () => {
     await eventually(delayed, HAPPENS_WITHIN_MS, 'it must say what it waits for');
     expect(await lifeOf(sender, sent)).toMatchObject({ status: 'submitted', receipt: null });
     await sends.fund(sender.address, ETHER);
-    await sends.until(sender, sent['id'], 'included', 'final');
+    await sends.until(sender, sent['id'], 'included');
   });
 
   it('is cancelled by another one of its nonce, which the app pays for, and which is answered again until a block has it', async () => {
@@ -156,7 +156,7 @@ describe('a transaction that was sent', () => {
     expect({ status, body }).toMatchObject({ status: 202, body: { nonce: sent['nonce'], sponsor: true } });
     expect(await cancel(sender, sent)).toMatchObject({ status: 202, body });
     await go();
-    await sends.until(sender, body['id'], 'included', 'final');
+    await sends.until(sender, body['id'], 'included');
     const { userOpHash: replacedBy } = body;
     expect(await sends.until(sender, sent['id'], 'replaced')).toMatchObject({ replacedBy, receipt: null });
     expect(await cancel(sender, sent)).toMatchObject({ status: 409, body: { code: 'not_cancellable' } });
@@ -175,7 +175,7 @@ describe('a transaction that was sent', () => {
     const { status, body } = await cancel(sender, sent);
     expect({ status, body }).toMatchObject({ status: 202, body: { nonce: sent['nonce'], sponsor: false } });
     await go();
-    await sends.until(sender, body['id'], 'included', 'final');
+    await sends.until(sender, body['id'], 'included');
     await sends.until(sender, sent['id'], 'replaced');
   });
 
@@ -185,10 +185,10 @@ describe('a transaction that was sent', () => {
     const sponsored = await accepted(sender);
     expect(await cancel(sender, sponsored)).toMatchObject({ status: 409, body: { code: 'not_cancellable' } });
     await go();
-    await sends.until(sender, sponsored['id'], 'included', 'final');
+    await sends.until(sender, sponsored['id'], 'included');
     await sends.fund(sender.address, ETHER);
     const sent = await accepted(sender, { sponsor: false });
-    await sends.until(sender, sent['id'], 'included', 'final');
+    await sends.until(sender, sent['id'], 'included');
     expect(await cancel(sender, sent)).toMatchObject({ status: 409, body: { code: 'not_cancellable' } });
   });
 

@@ -180,7 +180,7 @@ describe('a tip that is too high or too low for a chain', () => {
     const prices = await rpc.call('pimlico_getUserOperationGasPrice');
     expect(prices).toMatchObject({ error: { code: -32_602, message: detail } });
     const { body: lower } = await sends.send(sender, withTip(3n * GWEI));
-    await sends.until(sender, lower['id'], 'included', 'final');
+    await sends.until(sender, lower['id'], 'included');
     delete habits.suggests;
     const isAsWas = async () => (await sends.post('/onchain/estimate-user-op-gas', sender)).status === 201;
     await eventually(isAsWas, INCLUDED_WITHIN_MS, 'an estimate must be given once the suggestion is read');
@@ -210,7 +210,7 @@ describe('a tip that is too high or too low for a chain', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', detail } });
     expect(await sentOverRpc(25n * GWEI - 1n)).toMatchObject({ error: { code: -32_602, message: detail } });
     const { body } = await sends.send(sender, withTip(25n * GWEI));
-    await sends.until(sender, body['id'], 'included', 'final');
+    await sends.until(sender, body['id'], 'included');
   });
 
   it('is not all that a problem names: also a method that the node lacks', async () => {

@@ -94,7 +94,8 @@ export class EstimatedOperations {
     const sent = await this.send(sender, { ...request });
     if (sent.status !== 201) return { estimated, happened: outcomeOfProblem(sent.body) };
     const { status } = await sends.until(sender, sent.body['id'], 'included', 'reverted', 'dropped');
-    return { estimated, happened: status === 'included' ? await this.succeeded(calls) : JSON.stringify(status) };
+    const isIncluded = status === 'included' || status === 'final';
+    return { estimated, happened: isIncluded ? await this.succeeded(calls) : JSON.stringify(status) };
   }
 
   // On a busy machine, an operation that burns all gas holds up the calls behind it.

@@ -173,12 +173,13 @@ export class SendsUnderTest {
     return call(this.service.url + path, { headers: bearer });
   }
 
-  /** Waits until a transaction has one of these states, and returns the transaction. */
+  /** Waits until a transaction has one of these states, and returns the transaction. What is final counts as included. */
   until(sender: SignedIn, id: unknown, ...states: string[]): Promise<JsonObject> {
+    const accepted = new Set(states.includes('included') ? [...states, 'final'] : states);
     return eventually(
       async () => {
         const { status, body } = await this.get(`/onchain/transactions/${String(id)}`, sender);
-        return status === 200 && states.includes(body['status'] as string) && body;
+        return status === 200 && accepted.has(body['status'] as string) && body;
       },
       HAPPENS_WITHIN_MS,
       `the transaction must be ${states.join(' or ')}`,

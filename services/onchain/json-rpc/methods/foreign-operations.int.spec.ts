@@ -318,7 +318,7 @@ describe('operations that were not signed here', () => {
 
     it('bring nothing on an account whose key the vault has', async () => {
       const sender = await sends.sender(rpc.app);
-      await sends.until(sender, await sent(sender), 'included', 'final');
+      await sends.until(sender, await sent(sender), 'included');
       await sends.testChain.setAutomine(false);
       const id = await sent(sender);
       await bundledIds([id], [[id]]);
@@ -328,7 +328,7 @@ describe('operations that were not signed here', () => {
       await eventually(async () => (await minedBundles()).at(-1) === false, HAPPENS_WITHIN_MS, 'it must be reverted');
       await sends.testChain.call('anvil_setStorageAt', sender.address, OWNER_SLOT, owner);
       await sends.testChain.setAutomine(true);
-      await sends.until(sender, id, 'included', 'final');
+      await sends.until(sender, id, 'included');
       expect(await bansOf(sender.address)).toBe(0);
     });
 
