@@ -54,7 +54,9 @@ describe('a registration that a node makes impossible', () => {
 
   it('says which call it does not have', async () => {
     refusing('eth_getCode', 'the method eth_getCode does not exist');
-    expect(await detailOf(registering('deploy'))).toMatch(/code of chain 2484: .*eth_getCode does not exist/);
+    expect(await detailOf(registering('deploy'))).toMatch(
+      /no provider of chain 2484 has eth_getCode: .*eth_getCode does not exist/,
+    );
   });
 
   it('says that it is one of another chain', async () => {
