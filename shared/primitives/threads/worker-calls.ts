@@ -25,18 +25,21 @@ interface WorkerCallsOptions {
 
 /**
  * Calls into a worker thread, which answers them one after the other with `answerCalls`. The first call starts the
- * thread, and so does a call after the thread has ended.
+ * thread, and so does a call after the thread has ended, unless the thread was closed.
  */
 export class WorkerCalls<Work, Answer> {
   private worker: Worker | undefined;
   private readonly pending: Pending<Answer>[] = [];
+  private isClosed = false;
 
   constructor(private readonly options: WorkerCallsOptions) {}
 
   /**
-   * @throws what the worker threw, with its message and `errcode`; Refusal dependency_unavailable if the worker ended
+   * @throws what the worker threw, with its message and `errcode`; Refusal dependency_unavailable if the worker ended or is closed
    */
   call(work: Work): Promise<Answer> {
+    // Another thread would keep a process from ending whose work was broken off.
+    if (this.isClosed) return Promise.reject(unavailable(`the thread of ${this.options.name} is closed`, undefined));
     const worker = (this.worker ??= this.start());
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.pending.push({ resolve, reject });
@@ -45,6 +48,7 @@ export class WorkerCalls<Work, Answer> {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.worker?.terminate();
   }
 

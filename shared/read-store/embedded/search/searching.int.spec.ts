@@ -198,7 +198,7 @@ describe('the thread of queries', () => {
     await expect(thread.slice({ sql: 'CREATE TABLE other (x)', runs: [[]] }, someone())).rejects.toThrow('readonly');
   });
 
-  it('refuses what it has not answered when it ends, and begins again', async () => {
+  it('refuses what it has not answered when it is closed, and everything afterwards', async () => {
     const held = new QueryThread(locked);
     const { letGo } = await lockedFile((work) => held.slice(work, someone()));
     const query = held.slice(HELD, someone());
@@ -208,8 +208,8 @@ describe('the thread of queries', () => {
     letGo();
     await closed;
     await refused;
-    expect(await held.slice({ sql: 'SELECT 1', runs: [[]] }, someone())).toEqual({ rows: [[1]], ran: 1 });
-    await held.close();
+    const later = held.slice({ sql: 'SELECT 1', runs: [[]] }, someone());
+    await expect(later).rejects.toMatchObject({ code: 'dependency_unavailable' });
   });
 });
 
