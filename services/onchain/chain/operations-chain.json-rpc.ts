@@ -20,6 +20,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { getOrLoad, TtlCache } from '../../../shared/primitives/ttl-cache.ts';
 import { ACCOUNT_RUNTIME_CODE } from '../smart-accounts/domain/account-proxy-code.ts';
 import { addressWord, word } from '../operations/domain/abi-encoding.ts';
+import { largest } from '../operations/domain/amounts.ts';
 import type { ForkRules } from '../operations/domain/fork-rules.ts';
 import { failedOperationOf } from './domain/revert-reason.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
@@ -110,7 +111,7 @@ export class JsonRpcOperationsChain implements OperationsChain {
       if (error instanceof MethodMissing) return [];
       throw error;
     });
-    return { asked: [least, ...paid].reduce((most, tip) => (tip > most ? tip : most)), least };
+    return { asked: largest(least, ...paid), least };
   }
 
   forkRules(): Promise<ForkRules> {

@@ -13,7 +13,8 @@ import type { ChainNow, ServedChain, ServedChains } from '../served-chains/serve
 import type { AcceptedOperations } from './methods/accepted-operations.ts';
 import type { DebugBundler } from './methods/debug-bundler.ts';
 import type { OperationEstimates } from './methods/operation-estimates.ts';
-import { faultOfTip } from '../operations/domain/operation-bounds.ts';
+import { least } from '../operations/domain/amounts.ts';
+import { tipWithin } from '../operations/domain/operation-bounds.ts';
 import { quantityOf } from '../operations/domain/user-operation.ts';
 import { addressOf, readParams } from './methods/operation-numbers.ts';
 import { invalidParams, RpcError } from './methods/rpc-error.ts';
@@ -82,12 +83,10 @@ export class RpcMethods {
 const BASE_FEE_QUARTERS = { slow: 5n, standard: 6n, fast: 8n };
 
 const gasPricesAt = ({ head, tips }: ChainNow, feeCap: bigint): RpcResult<'pimlico_getUserOperationGasPrice'> => {
-  const capped = (wei: bigint) => (wei < feeCap ? wei : feeCap);
-  const tip = capped(tips.asked);
-  const fault = faultOfTip(tips.asked, tips) ?? faultOfTip(tip, tips);
+  const { tip, fault } = tipWithin(tips.asked, { feeCap, tips });
   if (fault !== undefined) throw invalidParams(fault);
   const priceOf = (quarters: bigint) => ({
-    maxFeePerGas: quantityOf(capped((head.baseFeePerGas * quarters) / 4n + tip)),
+    maxFeePerGas: quantityOf(least((head.baseFeePerGas * quarters) / 4n + tip, feeCap)),
     maxPriorityFeePerGas: quantityOf(tip),
   });
   const { slow, standard, fast } = BASE_FEE_QUARTERS;

@@ -9,6 +9,7 @@ import { pause } from '../../../shared/primitives/waiting/pause.ts';
 import type { OperationsChain, SendAnswer } from '../chain/operations-chain.ts';
 import { leastTipIn, sendOutcome } from '../chain/send-outcome.ts';
 import { faultOfTip } from '../operations/domain/operation-bounds.ts';
+import { quantityOf } from '../operations/domain/user-operation.ts';
 
 /** The first pause between two questions for a receipt; each further pause is twice as long, up to `POLL_MAX_MS`. */
 const POLL_MS = 20;
@@ -63,8 +64,9 @@ export class OperatorTransactions {
       answer = await this.node.operations.send(raw);
     }
     if (answer.outcome !== 'known') throw refusalOf(wallet.address, answer);
-    await this.waitForBlock(keccak256(raw));
-    return keccak256(raw);
+    const hash = keccak256(raw);
+    await this.waitForBlock(hash);
+    return hash;
   }
 
   private async fees() {
@@ -80,7 +82,7 @@ export class OperatorTransactions {
   }
 
   private async gasOf(from: string, { value = 0n, ...call }: OperatorCall): Promise<bigint> {
-    const params = [{ from, ...call, value: `0x${value.toString(16)}` }];
+    const params = [{ from, ...call, value: quantityOf(value) }];
     const calls: RpcCall[] = [{ method: 'eth_estimateGas', params }];
     const [outcome] = await this.node.client.tryCall('gas', calls, (outcomes) => outcomes);
     if (!outcome || 'result' in outcome) return checkAmount(outcome?.result, 'the gas');

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { casesOf } from '../../../shared/testing/cases.ts';
 import { Anvil } from '../../../shared/testing/chain/anvil.ts';
-import { startAnvil } from '../../../shared/testing/chain/start-test-chain.ts';
+import type { ProviderGateway } from '../../../shared/testing/chain/provider-gateway.ts';
+import { startAnvil, type StartChain } from '../../../shared/testing/chain/start-test-chain.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { UserOperation } from '../operations/domain/user-operation.ts';
@@ -59,30 +60,41 @@ const paymasterIn = ({ result, error }: RpcAnswer): NonNullable<UserOperation['p
   };
 };
 
+/** Starts the service behind a node with these habits. */
+const startBehind = async (
+  habits: NodeHabits,
+  { folder, startChain }: { folder: string; startChain: StartChain },
+): Promise<{ sends: SendsUnderTest; rpc: RpcUnderTest; stop: () => Promise<void> }> => {
+  let node: ProviderGateway | undefined;
+  const sends = await SendsUnderTest.start(join(folder, 'sends'), {
+    depositWei: 100n * ETHER,
+    startChain,
+    through: async (rpcUrl) => {
+      node = await startNodeWith(habits, rpcUrl);
+      return node.url;
+    },
+  });
+  const stop = async () => {
+    await sends.stop();
+    await node?.stop();
+  };
+  return { sends, rpc: await RpcUnderTest.start(sends), stop };
+};
+
 describe.each(nodes)('sends through a node that $name', ({ hasBaseFee = true, ...habits }) => {
   const { leastTip = 0n } = habits;
   const folder = temporaryFolder();
   let sends: SendsUnderTest;
   let rpc: RpcUnderTest;
-  let node: Awaited<ReturnType<typeof startNodeWith>>;
+  let stop: () => Promise<void>;
   let before: bigint[];
   const balances = () => Promise.all(sends.prepared.executors.map((address) => sends.balance(address)));
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(join(folder, 'sends'), {
-      depositWei: 100n * ETHER,
-      startChain: hasBaseFee ? startAnvil : (at) => Anvil.start(at, Anvil.chainId, 'berlin'),
-      through: async (rpcUrl) => {
-        node = await startNodeWith(habits, rpcUrl);
-        return node.url;
-      },
-    });
-    rpc = await RpcUnderTest.start(sends);
+    const startChain: StartChain = hasBaseFee ? startAnvil : (at) => Anvil.start(at, Anvil.chainId, 'berlin');
+    ({ sends, rpc, stop } = await startBehind(habits, { folder, startChain }));
     before = await balances();
   });
-  afterAll(async () => {
-    await sends.stop();
-    await node.stop();
-  });
+  afterAll(() => stop());
 
   const isIncluded = async (sender: Sender, value: string): Promise<boolean> => {
     const { body } = await sends.get('/onchain/transactions', sender);
@@ -133,21 +145,11 @@ describe('a tip that is too high or too low for a chain', () => {
   const habits: NodeHabits = {};
   let sends: SendsUnderTest;
   let rpc: RpcUnderTest;
-  let node: Awaited<ReturnType<typeof startNodeWith>>;
+  let stop: () => Promise<void>;
   beforeAll(async () => {
-    sends = await SendsUnderTest.start(join(folder, 'sends'), {
-      depositWei: 10n * ETHER,
-      through: async (rpcUrl) => {
-        node = await startNodeWith(habits, rpcUrl);
-        return node.url;
-      },
-    });
-    rpc = await RpcUnderTest.start(sends);
+    ({ sends, rpc, stop } = await startBehind(habits, { folder, startChain: startAnvil }));
   });
-  afterAll(async () => {
-    await sends.stop();
-    await node.stop();
-  });
+  afterAll(() => stop());
 
   const funded = async (): Promise<Sender> => {
     const sender = await sends.sender(rpc.app);

@@ -2,10 +2,11 @@ import { type AssignedAccount, userStream } from '../../../schemas/events/accoun
 import { invalid, Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transactions/transact.ts';
 import type { AccountCall } from '../../../shared/chain/identifiers/account-call.ts';
+import { least } from '../operations/domain/amounts.ts';
 import { createAccountData, executeCall } from '../operations/domain/account-calls.ts';
 import type { ForkRules } from '../operations/domain/fork-rules.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../operations/domain/operation-hash.ts';
-import { faultOfTip } from '../operations/domain/operation-bounds.ts';
+import { tipWithin } from '../operations/domain/operation-bounds.ts';
 import { preVerificationGas } from '../operations/domain/pre-verification-gas.ts';
 import { refusedBy } from '../sponsorship-policy/domain/sponsorship-policy.ts';
 import { accountHolderFold } from '../smart-accounts/domain/account-holder.ts';
@@ -78,8 +79,8 @@ export class OperationDrafts {
       Promise.all([chain.now(), chain.accounts.ask([sender]), this.nonces.inUse({ chainId, sender })]),
     );
     if (!state) throw unavailable('the chain did not tell the state of the account', undefined);
-    const fees = feesAt(now, tip, chain.feeCap);
-    const fault = faultOfTip(tip ?? now.tips.asked, now.tips) ?? faultOfTip(fees.maxPriorityFeePerGas, now.tips);
+    const { feeCap } = chain;
+    const { tip: maxPriorityFeePerGas, fault } = tipWithin(tip ?? now.tips.asked, { feeCap, tips: now.tips });
     if (fault !== undefined) throw invalid({ path: 'transactionReq.maxPriorityFeePerGas', message: fault });
     const operation: UserOperation = {
       sender,
@@ -89,7 +90,8 @@ export class OperationDrafts {
       callGasLimit: 0n,
       verificationGasLimit: 0n,
       preVerificationGas: 0n,
-      ...fees,
+      maxFeePerGas: least(2n * now.head.baseFeePerGas + maxPriorityFeePerGas, feeCap),
+      maxPriorityFeePerGas,
       paymaster:
         paymaster === undefined
           ? undefined
@@ -161,13 +163,3 @@ const limited = (operation: UserOperation, limits: GasLimits): UserOperation => 
     },
   };
 };
-
-const feesAt = ({ head, tips: { asked } }: ChainNow, wanted: bigint | undefined, feeCap: bigint) => {
-  const tip = wanted ?? asked;
-  return {
-    maxFeePerGas: least(2n * head.baseFeePerGas + tip, feeCap),
-    maxPriorityFeePerGas: least(tip, feeCap),
-  };
-};
-
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);

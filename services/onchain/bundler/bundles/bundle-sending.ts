@@ -2,6 +2,7 @@ import type { Clock } from '../../../../shared/primitives/clock.ts';
 import * as delivery from '../domain/delivery.ts';
 import { replaceBundle, signBundle, withdrawBundle, type Bundle, type SignedBundle } from '../domain/executor.ts';
 import { operationOf } from '../../transactions/domain/transaction.ts';
+import { least } from '../../operations/domain/amounts.ts';
 import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import type { OperationsChain } from '../../chain/operations-chain.ts';
 import { leastTipIn } from '../../chain/send-outcome.ts';
@@ -171,7 +172,8 @@ export class BundleSending {
     const reason = `the node refuses its bundle: ${words}`;
     if (!isTooLow) return trials.defer(known, reason);
     const lowest = known.filter(({ operation }) => operation.maxPriorityFeePerGas <= tip);
-    if (isNamed || lowest.length === 0) onTipRefused(lowestTipOf(known));
+    const [first = 0n, ...others] = known.map(({ operation }) => operation.maxPriorityFeePerGas);
+    if (isNamed || lowest.length === 0) onTipRefused(least(first, ...others));
     else for (const entry of lowest) await retries.backOff(entry, reason);
   }
 
@@ -212,8 +214,3 @@ export class BundleSending {
     return { raw, bundle };
   }
 }
-
-const lowestTipOf = (entries: readonly MempoolEntry[]): bigint =>
-  entries
-    .map(({ operation }) => operation.maxPriorityFeePerGas)
-    .reduce((lowest, tip) => (tip < lowest ? tip : lowest), entries[0]?.operation.maxPriorityFeePerGas ?? 0n);

@@ -1,4 +1,5 @@
 import { dataGas, TRANSACTION_FEE_MAX, type ForkRules } from '../../operations/domain/fork-rules.ts';
+import { least } from '../../operations/domain/amounts.ts';
 import { gasToGive } from '../../operations/domain/operation-bounds.ts';
 import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
 import type { UserOperation } from '../../operations/domain/user-operation.ts';
@@ -48,12 +49,11 @@ export const gasLimitOf = (
 ): bigint => {
   const enough = bundleGasLimit(operations, by);
   const [first] = operations;
-  return first && operations.length === 1 ? least([enough, largestGasLimit(first, by)]) : enough;
+  return first && operations.length === 1 ? least(enough, largestGasLimit(first, by)) : enough;
 };
 
 /** Returns the highest `maxFeePerGas` of a bundle, in wei: `feeCap`, or less if nodes would refuse the total fee. */
-export const bundleFeeCap = (feeCap: bigint, gasLimit: bigint): bigint =>
-  least([feeCap, TRANSACTION_FEE_MAX / gasLimit]);
+export const bundleFeeCap = (feeCap: bigint, gasLimit: bigint): bigint => least(feeCap, TRANSACTION_FEE_MAX / gasLimit);
 
 /**
  * Returns fees of a bundle that each of its operations covers, so that the executor loses nothing. The executor keeps
@@ -66,9 +66,9 @@ export const bundleFees = (
   operations: readonly UserOperation[],
   { feeCap, tipMax, baseFee }: { feeCap: bigint; tipMax: bigint; baseFee: bigint },
 ): Fees => {
-  const maxFeePerGas = least([feeCap, ...operations.map((operation) => operation.maxFeePerGas)]);
+  const maxFeePerGas = least(feeCap, ...operations.map((operation) => operation.maxFeePerGas));
   const tips = operations.map((operation) => operation.maxPriorityFeePerGas);
-  const tip = least([maxFeePerGas, tipMax, ...tips]);
+  const tip = least(maxFeePerGas, tipMax, ...tips);
   const isLegacy = baseFee === 0n;
   return { maxFeePerGas: isLegacy ? tip : maxFeePerGas, maxPriorityFeePerGas: tip, isLegacy };
 };
@@ -86,9 +86,9 @@ export const raisedFees = (
   // If an eighth more exceeds `feeCap`, the fee is `feeCap`, provided that `feeCap` is at least a tenth higher.
   const isEnough = feeCap * 10n >= maxFeePerGas * 11n;
   const fee = raised > feeCap && isEnough ? feeCap : raised;
-  const offered = least([fee, ...operations.map((operation) => operation.maxPriorityFeePerGas)]);
+  const offered = least(fee, ...operations.map((operation) => operation.maxPriorityFeePerGas));
   const raisedTip = anEighthMore(maxPriorityFeePerGas);
-  const tip = least([fee, operations.length > 0 && offered > raisedTip ? offered : raisedTip]);
+  const tip = least(fee, operations.length > 0 && offered > raisedTip ? offered : raisedTip);
   return { maxFeePerGas: fee, maxPriorityFeePerGas: isLegacy ? fee : tip, isLegacy };
 };
 
@@ -106,5 +106,3 @@ export const emptyTerms = (terms: BundleTerms): BundleTerms => ({
 });
 
 const anEighthMore = (wei: bigint): bigint => (wei * 9n) / 8n + 1n;
-
-const least = (values: readonly bigint[]): bigint => values.reduce((least, value) => (value < least ? value : least));

@@ -6,6 +6,7 @@ import { onNewBlock } from '../domain/delivery.ts';
 import type { Bundle } from '../domain/executor.ts';
 import { transactionGasMax, type ForkRules } from '../../operations/domain/fork-rules.ts';
 import { encodeHandleOps } from '../../operations/domain/operation-encoding.ts';
+import { largest } from '../../operations/domain/amounts.ts';
 import type { UserOperation } from '../../operations/domain/user-operation.ts';
 import { NO_DATA_FEE, type DataFee } from '../../chain/data-fees.ts';
 import type { OperationsBlock, OperationsChain, Tips } from '../../chain/operations-chain.ts';
@@ -213,8 +214,7 @@ export class Bundles implements BundleWork {
       );
       return true;
     }
-    const offered = this.refusedTips.get('') ?? 0n;
-    const tipMax = offered > asked ? offered : asked;
+    const tipMax = largest(asked, this.refusedTips.get('') ?? 0n);
     const fees = bundleFees(operations, { feeCap, tipMax, baseFee: head.baseFeePerGas });
     if (executor.wei < gasLimit * fees.maxFeePerGas) {
       this.alarm(`the executor ${executor.address} has too little balance to send a bundle: send it some`);

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
 import { ChainUnavailable } from '../../../../shared/chain/chain-reader.ts';
-import type { Resigner } from '../mempool/resigner.ts';
 import { WaitingOperations } from '../../testing/bundler-simulation/waiting-operations.ts';
 import { EXECUTORS } from '../../testing/simulated-chain/simulated-contracts.ts';
 import { named } from '../../testing/simulated-chain/simulated-state.ts';
@@ -36,8 +35,7 @@ describe('a bundle whose tip a node refuses', () => {
     };
   };
   const run = async (blocks: number): Promise<void> => {
-    const { senders } = waiting;
-    await waiting.begin({ resigner: { resign: (entry, change) => senders.resign(entry, change) } });
+    await waiting.begin({ resigner: waiting.senders });
     await waiting.blocks(blocks, GWEI);
   };
   const costNothing = () => {
@@ -86,14 +84,14 @@ describe('a bundle whose tip a node refuses', () => {
   });
 
   it('is withdrawn at last if a node that did not answer may have the bundle, and costs nothing then', async () => {
-    const { chain, senders } = waiting;
+    const { chain } = waiting;
     chain.pool.leastTip = 25n * GWEI;
     const send = chain.send.bind(chain);
     chain.send = () => {
       chain.send = send;
       throw new ChainUnavailable('no answer');
     };
-    const bundler = await waiting.begin({ resigner: { resign: (entry, change) => senders.resign(entry, change) } });
+    const bundler = await waiting.begin({ resigner: waiting.senders });
     await expect(bundler.step()).rejects.toThrow('no answer');
     await waiting.blocks(20, GWEI);
     expect(await waiting.storedOf('BundleWithdrawn')).not.toEqual([]);
@@ -117,8 +115,7 @@ describe('a tip that a large bundle cannot pay', () => {
     const waiting = new WaitingOperations({ gasOf: () => ({ verification: 200_000n, execution: 90_000n }) });
     waiting.chain.pool.leastTip = 90n * GWEI;
     await waiting.send(50);
-    const { senders } = waiting;
-    const resigner: Resigner = { resign: (entry, change) => senders.resign(entry, change) };
+    const resigner = waiting.senders;
     await waiting.begin({ resigner });
     await waiting.blocks(2, GWEI);
     await waiting.begin({ resigner });

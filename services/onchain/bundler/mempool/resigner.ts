@@ -104,8 +104,10 @@ export class OperationResigner implements Resigner {
     if (!sponsor || operation.paymaster === null) return undefined;
     const app = await this.sponsors.payingApp(undefined, payingAppId);
     const { chain } = this;
-    const calls = readAccountCalls(operation.callData) ?? [];
-    if (raisesTip) return this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls });
-    return { app, policy: WITHOUT_LIMITS, chain: this.chain, paymaster: operation.paymaster };
+    if (raisesTip) {
+      const calls = readAccountCalls(operation.callData) ?? [];
+      return this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls });
+    }
+    return { app, policy: WITHOUT_LIMITS, chain, paymaster: operation.paymaster };
   }
 }

@@ -6,6 +6,7 @@ import {
   transactionGasMax,
   type ForkRules,
 } from './fork-rules.ts';
+import { least } from './amounts.ts';
 import { encodeHandleOps } from './operation-encoding.ts';
 import { preVerificationGas } from './pre-verification-gas.ts';
 import type { UserOperation } from './user-operation.ts';
@@ -48,6 +49,18 @@ export const faultOfTip = (tip: bigint, { least, max }: TipBounds): string | und
   return `maxPriorityFeePerGas is ${String(tip)}, below the least that the nodes of this chain take, which is ${String(least)} wei`;
 };
 
+/**
+ * Returns the tip of an operation that pays at most `feeCap`, and why no sender may offer that tip, if so.
+ * @param wanted without the limit of `feeCap`
+ */
+export const tipWithin = (
+  wanted: bigint,
+  { feeCap, tips }: { feeCap: bigint; tips: TipBounds },
+): { tip: bigint; fault: string | undefined } => {
+  const tip = least(wanted, feeCap);
+  return { tip, fault: faultOfTip(wanted, tips) ?? faultOfTip(tip, tips) };
+};
+
 /** Returns why no block can contain an operation, or why no node takes it; `undefined` if the operation is within bounds. */
 export const faultOfBounds = (
   operation: UserOperation,
@@ -74,6 +87,6 @@ export const faultOfBounds = (
   if (gas > gasMax) return `a transaction may have ${String(gasMax)} gas here (EIP-7825), and the gas limits need more`;
   if (gas * head.baseFeePerGas > TRANSACTION_FEE_MAX)
     return `with these gas limits a bundle costs more than nodes take for one transaction: ${String(TRANSACTION_FEE_MAX)} wei`;
-  const least = preVerificationGas(operation, rules) + dataFeeGas;
-  return operation.preVerificationGas < least ? `preVerificationGas is below ${String(least)}` : undefined;
+  const required = preVerificationGas(operation, rules) + dataFeeGas;
+  return operation.preVerificationGas < required ? `preVerificationGas is below ${String(required)}` : undefined;
 };

@@ -1,4 +1,5 @@
 import type { SponsorshipEvent } from '../../../../schemas/events/onchain/sponsorship-events.ts';
+import { largest } from '../../operations/domain/amounts.ts';
 import { NOTHING, type Spending } from './spending.ts';
 
 /** The possible or actual cost of the signatures of one slot. */
@@ -46,15 +47,13 @@ const withSignature = (before: Reservation | undefined, data: Reserved): Reserva
   const staysSettled = status.kind === 'settled' && status.userOpHash !== userOpHash;
   return {
     ...before,
-    maxCostWei: isOver ? maxCostWei : larger(before.maxCostWei, maxCostWei),
+    maxCostWei: isOver ? maxCostWei : largest(before.maxCostWei, maxCostWei),
     validUntilMs: Math.max(before.validUntilMs, validUntilMs),
     headBlock: Math.min(before.headBlock, headBlock),
     signatures: isSigned(before, userOpHash) ? before.signatures : [...before.signatures, signature],
     status: staysSettled ? status : { kind: 'reserved' },
   };
 };
-
-const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
 export const isSigned = ({ signatures }: Reservation, hash: string): boolean =>
   signatures.some(({ userOpHash }) => userOpHash === hash);
@@ -66,8 +65,8 @@ export const isSettledBy = (
 
 export const moreReserved = (known: Reservation | undefined, maxCostWei: bigint): bigint => {
   if (!known || known.status.kind === 'released') return maxCostWei;
-  if (known.status.kind === 'yielded') return larger(maxCostWei, known.maxCostWei);
-  return known.status.kind === 'settled' ? 0n : larger(maxCostWei - known.maxCostWei, 0n);
+  if (known.status.kind === 'yielded') return largest(maxCostWei, known.maxCostWei);
+  return known.status.kind === 'settled' ? 0n : largest(maxCostWei - known.maxCostWei, 0n);
 };
 
 const spendingOf = (reservation: Reservation | undefined): Spending => {

@@ -175,7 +175,7 @@ export class BundlerSimulation {
       streams: new BundlerStreams(transactor, CHAIN_ID),
       own: OWN_CONTRACTS,
       executors: EXECUTORS.map((key) => new ExecutorAccount(CHAIN_ID, chain.options.entryPoint, key)),
-      resigner: { resign: (entry, change) => senders.resign(entry, change) },
+      resigner: senders,
     });
     return { life, isRecovered: false, after: 0, bundler, reservations, senders };
   }

@@ -28,7 +28,7 @@ const SIGNATURE_DIGITS = 130;
 const VALID_SECONDS = [60, 300] as const;
 
 /** Users who send operations through one process, which stores the same events in the same order as the service. */
-export class SimulatedSenders {
+export class SimulatedSenders implements Resigner {
   private readonly nonces: AccountNonces;
   private readonly metadata: EventMetadata;
 

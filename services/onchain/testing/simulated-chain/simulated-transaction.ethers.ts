@@ -1,24 +1,17 @@
 import { isError, Transaction } from 'ethers';
 import type { UserOperation } from '../../operations/domain/user-operation.ts';
-import { transactionHash } from '../../bundler/domain/bundle-transaction.ts';
+import { transactionHash, type BundleTransaction } from '../../bundler/domain/bundle-transaction.ts';
 import { readHandleOps } from './read-handle-ops.ts';
 import { recoverAddress } from './recover-address.ethers.ts';
 
 /** A decoded transaction: legacy, whose fees both are its gas price, or of EIP-1559. */
-export interface SimulatedTransaction {
+export interface SimulatedTransaction extends Omit<BundleTransaction, 'isLegacy'> {
   hash: string;
-  chainId: number;
-  nonce: number;
-  maxPriorityFeePerGas: bigint;
-  maxFeePerGas: bigint;
-  gasLimit: bigint;
   /** EIP-55. */
   to: string;
   wei: bigint;
   /** EIP-55. */
   from: string;
-  /** `0x` hex. */
-  data: string;
   /** Gas charged before execution. */
   intrinsicGas: bigint;
   /** `undefined` if the data is not a call of `handleOps`. */
