@@ -33,6 +33,8 @@ export interface ToSubmit {
   now: ChainNow;
   /** The transaction whose nonce it takes. */
   replaces: string | null;
+  /** The paymaster's signature is valid no less long than this: until when that of the replaced transaction is. */
+  validAtLeastUntil?: string | null;
 }
 
 export interface Submitted {
@@ -57,7 +59,8 @@ export class Submissions {
   async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
     const { transactionId, userId, appId, account, hasChosenTip = false, sponsor, now, replaces } = toSubmit;
     const { chainId, address: sender, entryPoint } = account;
-    const validUntil = signedUntil(this.transactor.clock, now.head, SIGNED_FOR_SECONDS.send);
+    const { validAtLeastUntil } = toSubmit;
+    const validUntil = signedUntil(this.transactor.clock, now.head, SIGNED_FOR_SECONDS.send, validAtLeastUntil);
     const sponsored = await this.sponsored(toSubmit, validUntil);
     const { operation, userOpHash } = await this.signer.sign(sponsored, account, userId);
     const { nonce } = operation;
@@ -104,9 +107,16 @@ export class Submissions {
   }
 }
 
-/** Returns until when a paymaster's signature made now is valid, in Unix seconds. */
-export const signedUntil = (clock: Pick<Clock, 'now'>, head: ChainNow['head'], seconds: number): number =>
-  Math.max(Math.floor(clock.now() / 1_000), head.timestamp) + seconds;
+/** Returns until when a paymaster's signature made now is valid, in Unix seconds. @param atLeast a time, in ISO form */
+export const signedUntil = (
+  clock: Pick<Clock, 'now'>,
+  head: Pick<ChainNow['head'], 'timestamp'>,
+  seconds: number,
+  atLeast: string | null = null,
+): number => {
+  const now = Math.max(Math.floor(clock.now() / 1_000), head.timestamp);
+  return Math.max(now + seconds, atLeast === null ? 0 : Date.parse(atLeast) / 1_000);
+};
 
 /** Returns the answer for an accepted transaction. */
 export const sentTransactionOf = ({ submission, submittedAt }: Transaction): SentTransaction => ({

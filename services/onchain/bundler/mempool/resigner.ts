@@ -65,8 +65,9 @@ export class OperationResigner implements Resigner {
       const operation = await this.operationOf(entry, { deploys, raisesTip, submission });
       const sponsor = await this.sponsorOf(submission, raisesTip);
       await this.nonces.reassign(transactionId, { chainId, sender, nonce: operation.nonce, deploys }, metadata);
-      const { hasChosenTip = true } = submission;
-      const signed = { operation, hasChosenTip, sponsor, now, replaces: entry.id };
+      // If the clock is set back, and the replacement expired first, the operation that it replaces would go on.
+      const { hasChosenTip = true, validUntil: validAtLeastUntil } = submission;
+      const signed = { operation, hasChosenTip, sponsor, now, replaces: entry.id, validAtLeastUntil };
       await this.submissions.submit({ transactionId, userId, appId, account, ...signed }, metadata);
       return 'done';
     } catch (error) {

@@ -2,6 +2,7 @@ import type { EventMetadata } from '../../../../schemas/events/event.ts';
 import { transactionStream } from '../../../../schemas/events/onchain/transaction-events.ts';
 import { Refusal } from '../../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
+import type { MempoolEntry } from '../../bundler/mempool/mempool.ts';
 import type { Resigner, ResignOutcome } from '../../bundler/mempool/resigner.ts';
 import { createAccountData, executeCall } from '../../operations/domain/account-calls.ts';
 import { ownerDigest, paymasterDigest, userOpHash } from '../../operations/domain/operation-hash.ts';
@@ -85,7 +86,7 @@ export class SimulatedSenders implements Resigner {
     const factory = deploys ? this.factory(this.ownerOf(sender).address) : undefined;
     try {
       const fees = raisesTip ? this.feesOf(this.chain.pool.leastTip) : {};
-      await this.submit(replacement, id, { ...operation, ...fees, factory });
+      await this.submit(replacement, entry, { ...operation, ...fees, factory });
       return 'done';
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -94,12 +95,18 @@ export class SimulatedSenders implements Resigner {
   }
 
   /** Signs and stores an operation. Nobody sees the signature before it is stored. */
-  private async submit(id: string, replaces: string | null, unsigned: UserOperation): Promise<void> {
+  private async submit(
+    id: string,
+    replaced: Pick<MempoolEntry, 'id' | 'transaction'> | null,
+    unsigned: UserOperation,
+  ): Promise<void> {
     const { chain, transactor, sponsorships, random } = this;
     const { chainId, entryPoint } = chain.options;
     const { sender, nonce } = unsigned;
     const laterSeconds = Math.max(Math.floor(transactor.clock.now() / 1_000), chain.head.timestamp);
-    const validUntil = laterSeconds + random.between(...VALID_SECONDS);
+    // As `OperationResigner` does.
+    const atLeast = Date.parse(replaced?.transaction.submission.validUntil ?? new Date(0).toISOString()) / 1_000;
+    const validUntil = Math.max(atLeast, laterSeconds + random.between(...VALID_SECONDS));
     const owner = this.ownerOf(sender).privateKey;
     const paymaster = { key: PAYMASTER.privateKey, validUntil, validAfter: 0 };
     const operation = signOperation(unsigned, { chainId, entryPoint, owner, paymaster });
@@ -117,8 +124,13 @@ export class SimulatedSenders implements Resigner {
     const subject = { transactionId: id, userId: sender, appId: 'app', chainId, sender, nonce: String(nonce) };
     const submission = {
       ...{ ...subject, userOpHash: hash, entryPoint, operation: storedOperation(operation) },
-      ...{ sponsor: operation.paymaster !== undefined, maxCostWei: String(maxCostWei), headBlock, replaces },
-      hasChosenTip: replaces === null && random.chance(0.1),
+      ...{
+        sponsor: operation.paymaster !== undefined,
+        maxCostWei: String(maxCostWei),
+        headBlock,
+        replaces: replaced?.id ?? null,
+      },
+      hasChosenTip: replaced === null && random.chance(0.1),
       validUntil: operation.paymaster ? new Date(validUntil * 1_000).toISOString() : null,
     };
     await transactor.transact({
