@@ -109,7 +109,7 @@ export class RangeTooLarge extends Error {
        * any range.
        */
       of?: 'blocks' | 'logs';
-      /** Maximum number of logs that the provider returns. */
+      /** Maximum number of logs that the provider returns; `Infinity` if no maximum is the reason. */
       logsMax?: number | undefined;
     },
   ) {

@@ -65,6 +65,14 @@ describe('the only provider of a chain', () => {
     await expectAll();
   });
 
+  it.each([
+    ['all its logs', (block: number) => block > 0],
+    ['the logs of one block', (block: number) => block === 9],
+  ])('may name another block in %s', async (_, isMisnamed) => {
+    eachLog((log) => (isMisnamed(Number(log['blockNumber'])) ? { ...log, blockHash: `0x${'5a'.repeat(32)}` } : log));
+    await expectAll();
+  });
+
   it('may write quantities as numbers, and repeat logs', async () => {
     node.lie = (method, truth) => {
       if (method === 'eth_getLogs')

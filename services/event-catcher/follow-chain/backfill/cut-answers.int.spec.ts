@@ -50,6 +50,12 @@ describe('a provider that returns so many logs at most, without a word about the
     { blocks: 9, transfers: 50, most: 100 },
     { blocks: 40, transfers: 31, most: 1_000 },
     { blocks: 12, transfers: 17, most: 53 },
+    { blocks: 1, transfers: 3, most: 2 },
+    { blocks: 1, transfers: 2, most: 1 },
+    { blocks: 1, transfers: 11, most: 9 },
+    { blocks: 30, transfers: 1, most: 1 },
+    { blocks: 20, transfers: 3, most: 2 },
+    { blocks: 20, transfers: 7, most: 7 },
   ])('loses nothing of $blocks blocks of $transfers logs where it returns $most', async (of) => {
     mine(3, 0);
     mine(of.blocks, of.transfers);
@@ -87,6 +93,20 @@ describe('a provider that returns so many logs at most, without a word about the
     await follower.caughtUp();
     mine(1, 150);
     await follower.caughtUp();
+    await follower.expectChain();
+  });
+
+  it.each([1, 2, 9])('loses nothing at the head of blocks with more than the %i logs that it returns', async (most) => {
+    mine(1, most + 1);
+    mine(120, 0);
+    await follow([most]);
+    for (const transfers of [most + 2, 1, most, most + 1]) {
+      mine(1, transfers);
+      await follower.caughtUp();
+      await follower.expectChain();
+    }
+    mineFinal();
+    await follower.verified();
     await follower.expectChain();
   });
 

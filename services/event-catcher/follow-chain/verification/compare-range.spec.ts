@@ -173,13 +173,17 @@ describe('a range that is read once more', () => {
     expect(differences(await compare(overriding<ChainReader>(chain, { crossCheckedLogs }), stored))).toEqual(nothing);
   });
 
-  it('is refused where an endpoint has logs of another block than the chain', async () => {
-    const { chain } = chained();
+  it.each([true, false])('has the logs of the receipts where an endpoint names other blocks: %s', async (isStored) => {
+    const { chain, stored } = chained();
     const crossCheckedLogs: ChainReader['crossCheckedLogs'] = async (...asked) => {
       const again = await chain.crossCheckedLogs(...asked);
       return { ...again, logs: again.logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(64)}` })) };
     };
     const reader = overriding<ChainReader>(chain, { crossCheckedLogs });
-    await expect(compare(reader, [], { from: 1, to: 3 })).rejects.toThrow('a block hash that is not on the chain');
+    const right = stored.slice(0, 3);
+    const wrong = right.map((record) => ({ ...record, BlockHash: `0x${'e'.repeat(64)}` }));
+    const corrected = await compare(reader, isStored ? wrong : [], { from: 1, to: 3 });
+    expect(corrected.wrong).toEqual(isStored ? wrong : []);
+    expect(corrected.missing).toEqual(right.map((record) => ({ ...record, Origin: 'replay' })));
   });
 });

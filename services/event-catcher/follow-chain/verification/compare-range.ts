@@ -70,24 +70,30 @@ export const compareRange = async (
     cut = perhapsCut(again.logs, withheld.logs);
     calls += withheld.calls;
   }
-  const unexplained = new Set([...again.disputed, ...cut, ...read.differences.flatMap(blocksUnexplained)]);
+  // If only one endpoint answered, also checks the block hashes of its logs: it may repeat a wrong hash that was stored
+  // from its first answer. Two endpoints would not agree on a wrong hash.
+  const ofOne = again.endpoints === 1 ? again.logs : [];
+  const named = await headersOf(
+    reader,
+    known,
+    ofOne.map(({ blockNumber }) => blockNumber),
+  );
+  const misnamed = ofOne.filter(({ blockNumber, blockHash }) => headerAt(named, blockNumber).hash !== blockHash);
+  const unexplained = new Set([
+    ...again.disputed,
+    ...misnamed.map(({ blockNumber }) => blockNumber),
+    ...cut,
+    ...read.differences.flatMap(blocksUnexplained),
+  ]);
   if (unexplained.size > EXPLAINED_MAX) {
     throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
   }
   const missing = read.differences.flatMap((difference) => difference.missing);
-  // If only one endpoint answered, also checks the block hashes of its logs: it may repeat a wrong hash that was stored
-  // from its first answer. Two endpoints would not agree on a wrong hash.
-  const ofOne = again.endpoints === 1 ? again.logs.map(({ blockNumber }) => blockNumber) : [];
-  const headers = await headersOf(reader, known, [
-    ...ofOne,
-    ...unexplained,
-    ...missing.map(({ BlockNumber }) => BlockNumber),
-    ...read.differences.flatMap(blocksToTime),
-  ]);
-  const misnamed = again.logs.find(
-    ({ blockNumber, blockHash }) => (headers.get(blockNumber)?.hash ?? blockHash) !== blockHash,
+  const headers = await headersOf(
+    reader,
+    [...named.values()],
+    [...unexplained, ...missing.map(({ BlockNumber }) => BlockNumber), ...read.differences.flatMap(blocksToTime)],
   );
-  if (misnamed && again.endpoints === 1) throw elsewhere(misnamed.blockNumber);
   const receipts = await receiptsOf(reader, headers, unexplained);
   if (receipts.size > 0) {
     logs = explainedBy(receipts, headers, logs, filter);

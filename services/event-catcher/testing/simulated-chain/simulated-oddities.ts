@@ -26,7 +26,7 @@ const TIMES = ['none', 'none', 'as a number', 'zero', 'in words', 'in the future
 const FORMS = ['numbers', 'padded', 'upper case', 'repeated', 'more members'] as const;
 
 export const randomOddities = (random: SeededRandom): Oddities => ({
-  logsReturnedMost: random.chance(0.2) ? random.between(10, 40) : Infinity,
+  logsReturnedMost: random.chance(0.2) ? random.between(1, 40) : Infinity,
   blockHash: random.chance(0.15) ? (random.pick(['refused', 'ignored'] as const) ?? 'taken') : 'taken',
   hasBlooms: !random.chance(0.1),
   time: random.chance(0.4) ? (random.pick(TIMES) ?? 'right') : 'right',

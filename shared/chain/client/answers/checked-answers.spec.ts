@@ -193,7 +193,6 @@ describe('logs from a provider', () => {
     ['no transaction index', [{ ...rawLog, transactionIndex: null }], /transaction index/],
     ['no log index', [{ ...rawLog, logIndex: null }], /log index/],
     ['two logs of one index', [rawLog, { ...rawLog, data: '0x' }], /the same index/],
-    ['two hashes of one block', [rawLog, { ...rawLog, logIndex: '0x4', blockHash: hash('F') }], /two block hashes/],
   ])('are not trusted with %s', (_, answer, why) => {
     expect(() => checkLogs(answer, asked)).toThrow(InvalidAnswer);
     expect(() => checkLogs(answer, asked)).toThrow(why);

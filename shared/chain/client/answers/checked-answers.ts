@@ -11,6 +11,9 @@ export class InvalidAnswer extends Error {
 /** The logs belong to other blocks than requested. */
 export class OtherBlocks extends InvalidAnswer {}
 
+/** The logs have the number of the requested block, and another hash. */
+export class OtherHash extends InvalidAnswer {}
+
 type RawHeader = Partial<Record<keyof BlockHeader | 'gasUsed', unknown>>;
 
 /** Returns `undefined` for `null`, the answer for an unknown block. @throws InvalidAnswer */
@@ -97,8 +100,8 @@ interface LogRequest extends LogFilter {
 /**
  * Returns logs in chain order, after checking that each was requested. Drops exact duplicates, which some providers
  * send.
- * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed logs, two different logs with the same
- * index, or two hashes for one block
+ * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed logs, or two different logs with the same
+ * index
  */
 export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
   if (!Array.isArray(answer)) throw new InvalidAnswer('the logs are not a list');
@@ -109,7 +112,7 @@ export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
     if (log.blockNumber < request.from || log.blockNumber > request.to)
       throw new OtherBlocks('a log is of another block');
     if (request.blockHash !== undefined && log.blockHash !== request.blockHash) {
-      throw new InvalidAnswer('a log is of another block of that number');
+      throw new OtherHash('a log is of another block of that number');
     }
     if (addresses.size > 0 && !addresses.has(log.address)) throw new InvalidAnswer('a log is of another address');
     if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new InvalidAnswer('a log is of another topic');
@@ -122,9 +125,6 @@ export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
       if (before.logIndex === log.logIndex) {
         if (!isDeepStrictEqual(before, log)) throw new InvalidAnswer('two logs have the same index');
         repeated.add(log);
-      }
-      if (before.blockHash !== log.blockHash) {
-        throw new InvalidAnswer('two logs of one block have two block hashes');
       }
     }
     before = log;

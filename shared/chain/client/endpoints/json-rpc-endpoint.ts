@@ -2,6 +2,7 @@ import { fetchFailure } from '../../../errors/fetch-failure.ts';
 import { LearnedLimit } from '../../../primitives/learned-limit.ts';
 import { pause } from '../../../primitives/waiting/pause.ts';
 import { AnswerLengths } from '../logs/answer-lengths.ts';
+import { ComparedHashes } from '../logs/compared-hashes.ts';
 import { limitAnswer, parseAnswer, type RpcCall } from '../answer-limits.ts';
 import type { BlockHeader } from '../../chain-reader.ts';
 import { EndpointAddress } from './endpoint-address.ts';
@@ -67,7 +68,9 @@ export class JsonRpcEndpoint {
   readonly rangeLimit = new LearnedLimit(Number.MAX_SAFE_INTEGER);
   /** Answer lengths of requests for ranges, and for single blocks by hash. */
   readonly rangeLengths = new AnswerLengths();
-  readonly blockLengths = new AnswerLengths();
+  readonly blockLengths = new AnswerLengths(this.rangeLengths);
+  /** How far the block hashes in its logs are compared with headers. */
+  readonly blockHashes = new ComparedHashes();
   /** Whether the endpoint accepts a block hash in a request for logs; `undefined` until its answers have shown that. */
   takesBlockHash: boolean | undefined;
   readonly rate = new RequestRate();

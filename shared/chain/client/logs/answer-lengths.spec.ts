@@ -2,46 +2,43 @@ import { describe, expect, it } from '@jest/globals';
 import { AnswerLengths } from './answer-lengths.ts';
 
 describe('the lengths of answers', () => {
-  const received = (lengths: readonly number[], isAgain = false) => {
+  const received = (lengths: readonly number[]) => {
     const known = new AnswerLengths();
     return lengths.map((length) => {
-      const found = known.received(length, isAgain);
-      if (found === 'perhaps') known.wasWhole(length);
+      const found = known.received(length);
+      if (found === 'round') known.wasWhole(length);
       return found;
     });
   };
 
-  it('tell that none was cut that is shorter than another one, or has a few logs', () => {
-    expect(received([0, 1, 9, 101, 99, 37])).toEqual(['whole', 'whole', 'whole', 'perhaps', 'whole', 'whole']);
+  it('tell that an answer is whole that is empty or shorter than another', () => {
+    expect(received([0, 101, 99, 37, 8, 1])).toEqual(['whole', 'longest', 'whole', 'whole', 'whole', 'whole']);
   });
 
-  it('tell that those may have been cut that are as long as the longest, or have a round number of logs', () => {
-    expect(received([101, 333, 333])).toEqual(['perhaps', 'perhaps', 'perhaps']);
+  it('tell each time that an answer may have been cut that is as long as the longest, however short', () => {
+    expect(received([1, 1, 1, 2, 1, 2])).toEqual(['longest', 'longest', 'longest', 'longest', 'whole', 'longest']);
+    expect(received(Array.from({ length: 100 }, () => 333))).toEqual(Array.from({ length: 100 }, () => 'longest'));
+  });
+
+  it('tell that an answer of a round number of logs may have been cut, less and less often', () => {
     for (const round of [10, 25, 50, 100, 250, 256, 500, 1_000, 1_024, 2_000, 2_500, 8_000, 10_000])
-      expect(received([10_001, round])).toEqual(['perhaps', 'perhaps']);
+      expect(received([10_001, round])).toEqual(['longest', 'round']);
+    const [, ...found] = received([101, ...Array.from({ length: 1_000 }, () => 50)]);
+    expect(found.filter((one) => one === 'round')).toHaveLength(10);
+    expect(found.slice(0, 5)).toEqual(['round', 'round', 'whole', 'round', 'whole']);
   });
 
-  it('tell it less and less often of the same length', () => {
-    const found = received(Array.from({ length: 1_000 }, () => 50));
-    expect(found.filter((one) => one === 'perhaps')).toHaveLength(10);
-    expect(found.slice(0, 5)).toEqual(['perhaps', 'perhaps', 'whole', 'perhaps', 'whole']);
-  });
-
-  it('tell it of all that are asked for at the same time, as long as none was found to be whole', () => {
+  it('tell it of all answers that are asked for at the same time, as long as none was found to be whole', () => {
     const known = new AnswerLengths();
-    expect([1, 2, 3, 4].map(() => known.received(50))).toEqual(['perhaps', 'perhaps', 'perhaps', 'perhaps']);
-  });
-
-  it('tell it each time of what is read for the last time, if none was longer', () => {
-    const again = received([101, 50, 101, 101, 50, 50, 101], true);
-    expect(again).toEqual(['perhaps', 'perhaps', 'perhaps', 'perhaps', 'perhaps', 'whole', 'perhaps']);
+    known.received(51);
+    expect([1, 2, 3, 4].map(() => known.received(50))).toEqual(['round', 'round', 'round', 'round']);
   });
 
   it('tell a few times of lengths that differ at random, however many there are', () => {
     let state = 1;
     const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
     const found = received(Array.from({ length: 20_000 }, () => 7_000 + Math.floor(random() * 1_996)));
-    expect(found.filter((one) => one === 'perhaps').length).toBeLessThan(30);
+    expect(found.filter((one) => one !== 'whole').length).toBeLessThan(50);
   });
 
   it('tell what is cut for certain once one was, until a longer one comes', () => {
@@ -49,7 +46,27 @@ describe('the lengths of answers', () => {
     known.received(100);
     known.cut(100);
     expect([known.received(99), known.received(100), known.received(100)]).toEqual(['whole', 'cut', 'cut']);
-    expect([known.received(130), known.received(100)]).toEqual(['perhaps', 'perhaps']);
+    expect([known.received(130), known.received(100)]).toEqual(['longest', 'round']);
     expect(known.received(101)).toBe('whole');
+  });
+
+  it('tell that an answer is whole that is shorter than one of a kind that is cut no later', () => {
+    const ranges = new AnswerLengths();
+    const blocks = new AnswerLengths(ranges);
+    ranges.received(3);
+    expect([blocks.received(2), blocks.received(3), ranges.received(4), blocks.received(3)]).toEqual([
+      'whole',
+      'longest',
+      'longest',
+      'whole',
+    ]);
+    blocks.received(9);
+    expect(ranges.received(5)).toBe('longest');
+  });
+
+  it('tell how many blocks to ask for without a filter, a few times, each time twice as many', () => {
+    const known = new AnswerLengths();
+    const blocks = Array.from({ length: 9 }, () => known.blocksToProbe());
+    expect(blocks).toEqual([1, 2, 4, 8, 16, 32, 64, undefined, undefined]);
   });
 });

@@ -1,41 +1,52 @@
-/** Shorter answers are complete. The lowest known limit of a provider is 25 logs. */
-const CUT_LEAST = 10;
+/** Many filters match a round number of logs by chance, and no provider is known to have so low a maximum. */
+const ROUND_LEAST = 10;
+/** The most blocks whose logs are requested without a filter. */
+const PROBED_BLOCKS_MAX = 64;
 
 /**
- * The numbers of logs in the answers of an endpoint. Some providers silently truncate answers to a maximum. An answer
- * cannot be truncated if a longer one was received, unless it has a round number of logs: behind one address there may
- * be several nodes, each with a maximum of its own.
+ * The numbers of logs in the answers of an endpoint. Some providers silently truncate answers to a maximum. An answer is
+ * certainly whole if the endpoint has returned a longer one. An answer of a round number of logs may still be truncated:
+ * behind one address there may be several nodes, each with a maximum of its own.
  */
 export class AnswerLengths {
   private longest = 0;
   /** The maximum of the endpoint, once an answer was found to be truncated. */
   private most: number | undefined;
-  /** By length that may be truncated: how many answers were complete, or assumed to be. */
+  /** By round length: how many answers were whole, or assumed to be. */
   private readonly whole = new Map<number, number>();
+  private nextProbe = 1;
+
+  /** @param others answers that are truncated to no more logs than these ones */
+  constructor(private readonly others?: AnswerLengths) {}
 
   /**
-   * Records an answer. The caller must check an answer that is `perhaps` truncated. Of answers of one length, that is
-   * the first, second, fourth and so on: where blocks have logs like clockwork, all answers have the same length.
-   * @param isAgain whether the blocks are read for the last time: then every answer as long as the longest must be
-   * checked
+   * Records an answer of that many logs.
+   * @returns `longest` or `round` if the caller must check whether the answer was truncated. Of round lengths, which
+   * a longer answer was received for, that is the first, second, fourth and so on of each length.
    */
-  received(length: number, isAgain = false): 'whole' | 'perhaps' | 'cut' {
-    const isLongest = length >= this.longest;
-    if (isLongest) this.longest = length;
+  received(length: number): 'whole' | 'longest' | 'round' | 'cut' {
+    const isLonger = this.isLongerThan(length);
+    if (length > this.longest) this.longest = length;
     if (this.most !== undefined && length > this.most) this.most = undefined;
-    if (length < CUT_LEAST) return 'whole';
+    if (length === 0) return 'whole';
     if (length === this.most) return 'cut';
-    if (!isLongest && !isRound(length)) return 'whole';
+    if (!isLonger) return 'longest';
+    if (length < ROUND_LEAST || !isRound(length)) return 'whole';
     const nth = (this.whole.get(length) ?? 0) + 1;
     const isPowerOfTwo = (nth & (nth - 1)) === 0;
-    if (isPowerOfTwo || (isAgain && isLongest)) return 'perhaps';
+    if (isPowerOfTwo) return 'round';
     this.wasWhole(length);
     return 'whole';
   }
 
+  /** Whether the endpoint has returned more logs than this in one answer. */
+  isLongerThan(length: number): boolean {
+    return this.longest > length || this.others?.isLongerThan(length) === true;
+  }
+
   /**
-   * Records that an answer of this length was checked and complete. Until then, concurrent answers of the same length
-   * are checked too.
+   * Records that an answer of a round number of logs was checked and whole. Until then, concurrent answers of the same
+   * length are checked too.
    */
   wasWhole(length: number): void {
     this.whole.set(length, (this.whole.get(length) ?? 0) + 1);
@@ -44,6 +55,17 @@ export class AnswerLengths {
   /** Records that an answer of this length was truncated. */
   cut(length: number): void {
     this.most = length;
+  }
+
+  /**
+   * Returns how many blocks to request without a filter, in order to receive a longer answer; `undefined` after several
+   * such requests. Each request covers twice as many blocks as the last one.
+   */
+  blocksToProbe(): number | undefined {
+    if (this.nextProbe > PROBED_BLOCKS_MAX) return undefined;
+    const blocks = this.nextProbe;
+    this.nextProbe *= 2;
+    return blocks;
   }
 }
 

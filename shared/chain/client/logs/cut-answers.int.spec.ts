@@ -61,6 +61,15 @@ describe('an endpoint that returns so many logs at most, without a word about th
     expect(await refusalOf(1, counts.length)).toEqual({ blocks, of: 'logs', logsMax: CAP });
   });
 
+  it.each([1, 2, 5, 9])('is found out where it returns %i at most', async (most) => {
+    cut = (all) => all.slice(0, most);
+    const [header] = mine(most + 1, 0, 0, 0);
+    expect(await refusalOf(1, 4)).toEqual({ blocks: 1, of: 'logs', logsMax: most });
+    expect(await reader.logsOfRange(1, 1, FILTER)).toEqual(chain.logs);
+    if (!header) throw new Error('there is a block');
+    expect(await reader.logsOfBlock(header, FILTER)).toEqual(chain.logs);
+  });
+
   it('is found out when it returns the newest logs, too', async () => {
     cut = (all) => all.slice(-CAP);
     mine(30, 30, 30, 30);

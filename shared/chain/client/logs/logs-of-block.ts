@@ -7,11 +7,12 @@ import {
   isPartOfBloom,
 } from '../../bloom.ts';
 import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from '../../chain-reader.ts';
-import { InvalidAnswer } from '../answers/checked-answers.ts';
+import { InvalidAnswer, OtherHash } from '../answers/checked-answers.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
 import { passes } from '../../log-filter.ts';
 import { expectedLogs, isTooMany, logsByHash } from './logs-by-hash.ts';
+import { logsByReceipts } from './misnamed-blocks.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';
 import { isPerhapsTooMuch } from '../refusals/refused-blocks.ts';
 import { leftOutOfBlock } from './whole-answers.ts';
@@ -24,8 +25,9 @@ const CHANCE_MAX = 0.01;
 /**
  * `eth_getLogs` by block hash. If it returns none although the bloom promises some, reads the whole block to check it
  * against the bloom, and then against the receipts. If even one block is too much for the endpoint, uses
- * `eth_getBlockReceipts`, or the receipts one by one; also to check an answer that may be truncated.
- * @throws OverstatedBloom
+ * `eth_getBlockReceipts`, or the receipts one by one; also to check an answer that may be truncated, and for logs with
+ * another block hash.
+ * @throws OverstatedBloom, MisnamedBlock
  */
 export const logsOfBlock = async (
   endpoint: JsonRpcEndpoint,
@@ -46,6 +48,7 @@ export const logsOfBlock = async (
     }
     return all.filter((log) => passes(log, filter));
   } catch (error) {
+    if (error instanceof OtherHash) return await logsByReceipts(endpoint, block, filter);
     if (!(await isTooMuch(endpoint, error))) throw error;
     return (await receiptsOfBlock(endpoint, block)).logs.filter((log) => passes(log, filter));
   }

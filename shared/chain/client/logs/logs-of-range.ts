@@ -5,6 +5,7 @@ import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
 import { askLogs } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
+import { MisnamedBlock, withRightHashes } from './misnamed-blocks.ts';
 import {
   isPerhapsTooMuch,
   isProbablyPruned,
@@ -17,8 +18,8 @@ import { cutOfRange } from './whole-answers.ts';
 
 /**
  * `eth_getLogs` of a range, in one batch with its last block: an endpoint that does not have that block yet would
- * silently omit logs. A truncated answer counts as a refusal. A single block that is too much is read by its hash. The
- * endpoint's limit is adjusted to its answers.
+ * silently omit logs. A truncated answer counts as a refusal. A single block that is too much is read by its hash, and a
+ * block whose logs have another hash than its header by its receipts. The endpoint's limit is adjusted to its answers.
  * @param isAgain whether these blocks are read for the last time
  * @throws RangeTooLarge, RefusesBlocks
  */
@@ -37,8 +38,9 @@ export const logsOfRange = async (
     endpoint.rangeLimit.answered(blocksOf(range));
     const logsMax = await cutOfRange(endpoint, range, answers, isAgain);
     if (logsMax !== undefined) throw cutAnswer(range, checked, logsMax);
-    return timed(checked, last);
+    return timed(await withRightHashes(endpoint, checked, last, { range, filter }), last);
   } catch (error) {
+    if (error instanceof MisnamedBlock) throw refusedFrom(error, range);
     const tooLarge = error instanceof RangeTooLarge ? error : await tooLargeOf(endpoint, error, range);
     if (!tooLarge) throw refusedAsPruned(endpoint, error, { number: range.to }) ?? error;
     if (range.from < range.to) throw tooLarge;
@@ -59,6 +61,7 @@ const logsOfOne = async (
     if (!header) throw missing(endpoint, number, 'the block does not exist yet');
     return await logsOfBlock(endpoint, header, filter, { isAgain });
   } catch (error) {
+    if (error instanceof MisnamedBlock) throw refusedFrom(error, { from: number, to: number });
     if (!(error instanceof NoAnswer)) throw error;
     const { why } = error;
     const message = [...new Set([refusal, error.message])].join('; ');
@@ -85,16 +88,19 @@ const cutAnswer = (range: BlockRange, logs: readonly ChainLog[], logsMax: number
   return new RangeTooLarge(`it returns ${String(logsMax)} logs at most`, { blocks, of: 'logs', logsMax });
 };
 
+/** Suggests the blocks before a block that cannot be read. A block that cannot be read by itself is refused. */
+const refusedFrom = ({ message, block }: MisnamedBlock, { from, to }: BlockRange): Error =>
+  from === to
+    ? new RefusesBlocks(message, false)
+    : new PerhapsTooLarge(message, { blocks: Math.max(1, block - from), of: 'logs', logsMax: Infinity });
+
 /**
- * Checks the logs against the header of the last block. Removes the time of a log if it is after the header's:
+ * Gives the logs of the last block the time of its header. Removes the time of a log if it is after the header's:
  * providers do not always send that of its block.
  */
-const timed = (logs: ChainLog[], { number, hash, timestamp }: BlockHeader): ChainLog[] => {
+const timed = (logs: ChainLog[], { number, timestamp }: BlockHeader): ChainLog[] => {
   for (const log of logs) {
-    const isLast = log.blockNumber === number;
-    if (isLast && log.blockHash !== hash)
-      throw new InvalidAnswer('its logs have another hash of a block than its header');
-    if (isLast) log.blockTimestamp = timestamp;
+    if (log.blockNumber === number) log.blockTimestamp = timestamp;
     else if ((log.blockTimestamp ?? 0) > timestamp) log.blockTimestamp = undefined;
   }
   return logs;

@@ -4,7 +4,7 @@ import type { BlockOfLogs, ChainLog, ReceiptLogs } from '../../chain-reader.ts';
 import { checkReceipts, checkTransactions } from '../answers/checked-block-receipts.ts';
 import { InvalidAnswer } from '../answers/checked-answers.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
-import { NoAnswer } from '../endpoints/no-answer.ts';
+import { NoAnswer, NoMethod } from '../endpoints/no-answer.ts';
 import { expectedLogs, isTooMany } from './logs-by-hash.ts';
 
 /**
@@ -52,6 +52,12 @@ const askReceipts = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promi
   const each = hashes.map((hash): RpcCall => ({ method: 'eth_getTransactionReceipt', params: [hash] }));
   return checkReceipts(await endpoint.call(each), hashes, block);
 };
+
+/** Whether the endpoint has no readable receipts of the block, so that a retry does not help. */
+export const hasNoReceipts = (error: unknown): error is InvalidAnswer | NoAnswer =>
+  error instanceof InvalidAnswer ||
+  error instanceof NoMethod ||
+  (error instanceof NoAnswer && error.why.kind === 'state-pruned');
 
 /** Not every node has that method, and the receipts of a block may exceed the limit of bytes. */
 const none = (error: unknown): [] => {

@@ -4,9 +4,12 @@ import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
 import { passes } from '../../log-filter.ts';
+import type { AnswerLengths } from './answer-lengths.ts';
 import { getLogs, requireList, type AnsweredFilter } from './log-requests.ts';
-import { receiptsOfBlock } from './receipts-of-block.ts';
+import { hasNoReceipts, receiptsOfBlock } from './receipts-of-block.ts';
 import type { BlockRange } from '../refusals/suggested-range.ts';
+
+const ANY: LogFilter = { addresses: [], topics: [] };
 
 type Block = Pick<BlockHeader, 'hash' | 'number'>;
 
@@ -21,14 +24,17 @@ export const cutOfRange = async (
   answers: readonly AnsweredFilter[],
   isAgain: boolean,
 ): Promise<number | undefined> => {
+  const { rangeLengths } = endpoint;
   for (const { filter, logs } of answers) {
-    const found = endpoint.rangeLengths.received(logs.length, isAgain);
+    const found = rangeLengths.received(logs.length);
     if (found === 'whole') continue;
-    if (found === 'cut' || (await hasMore(endpoint, range, { filter, logs }, isAgain))) {
-      endpoint.rangeLengths.cut(logs.length);
+    const checked = checkLogs(logs, { ...filter, ...range });
+    if (found === 'longest' && (await givesLonger(endpoint, rangeLengths, logs.length, checked))) continue;
+    if (found === 'cut' || (await hasMore(endpoint, range, { filter, logs: checked }, isAgain))) {
+      rangeLengths.cut(logs.length);
       return logs.length;
     }
-    endpoint.rangeLengths.wasWhole(logs.length);
+    if (found === 'round') rangeLengths.wasWhole(logs.length);
   }
   return undefined;
 };
@@ -40,16 +46,46 @@ export const leftOutOfBlock = async (
   answers: readonly AnsweredFilter[],
   isAgain: boolean,
 ): Promise<ChainLog[]> => {
+  const { blockLengths } = endpoint;
   const leftOut: ChainLog[] = [];
   for (const { filter, logs } of answers) {
-    if (endpoint.blockLengths.received(logs.length, isAgain) === 'whole') continue;
+    const found = blockLengths.received(logs.length);
+    if (found === 'whole') continue;
     const checked = checkLogs(logs, { ...filter, from: block.number, to: block.number });
+    if (found === 'longest' && (await givesLonger(endpoint, blockLengths, logs.length, checked))) continue;
     const more = await moreByReceipts(endpoint, block, { filter, logs: checked }, isAgain);
-    if (more.length > 0) endpoint.blockLengths.cut(logs.length);
-    else endpoint.blockLengths.wasWhole(logs.length);
+    if (more.length > 0) blockLengths.cut(logs.length);
+    else if (found === 'round') blockLengths.wasWhole(logs.length);
     leftOut.push(...more);
   }
   return leftOut;
+};
+
+/**
+ * Requests all logs of the last blocks of an answer, without a filter. On a busy chain these are more than most filters
+ * match, so that this one request shows that shorter answers are whole.
+ * @returns whether the endpoint returned a longer answer, so that this answer is whole
+ */
+const givesLonger = async (
+  endpoint: JsonRpcEndpoint,
+  lengths: AnswerLengths,
+  length: number,
+  logs: readonly ChainLog[],
+): Promise<boolean> => {
+  const to = logs.at(-1)?.blockNumber;
+  const blocks = to === undefined ? undefined : endpoint.rangeLengths.blocksToProbe();
+  if (to === undefined || blocks === undefined) return false;
+  const probed = { from: Math.max(0, to - blocks + 1), to };
+  try {
+    const [answer] = await endpoint.call([getLogs(probed, ANY)]);
+    const all = requireList(answer);
+    checkLogs(all, { ...ANY, ...probed });
+    endpoint.rangeLengths.received(all.length);
+  } catch (error) {
+    // Some endpoints refuse requests without a filter.
+    if (!(error instanceof NoAnswer || error instanceof InvalidAnswer)) throw error;
+  }
+  return lengths.isLongerThan(length);
 };
 
 /**
@@ -60,10 +96,9 @@ export const leftOutOfBlock = async (
 const hasMore = async (
   endpoint: JsonRpcEndpoint,
   range: BlockRange,
-  { filter, logs: answer }: AnsweredFilter,
+  { filter, logs }: { filter: LogFilter; logs: readonly ChainLog[] },
   isAgain: boolean,
 ): Promise<boolean> => {
-  const logs = checkLogs(answer, { ...filter, ...range });
   const [first, last] = [logs[0], logs.at(-1)];
   if (!first || !last) return false;
   const isOneBlock = first.blockNumber === last.blockNumber;
@@ -83,7 +118,7 @@ const hasMore = async (
   return isOneBlock && (await moreByReceipts(endpoint, block, { filter, logs }, isAgain)).length > 0;
 };
 
-const placeOf = ({ blockHash, logIndex }: ChainLog): string => `${blockHash}/${String(logIndex)}`;
+const placeOf = ({ blockNumber, logIndex }: ChainLog): string => `${String(blockNumber)}/${String(logIndex)}`;
 
 /**
  * Returns the logs of a block that only its receipts have; none if the endpoint offers no readable receipts. If reading
@@ -110,10 +145,3 @@ const moreByReceipts = async (
     throw error;
   }
 };
-
-const NO_METHOD = /not (exist|available|support|found|implement|allow)|unsupported|unknown method|no such method/i;
-
-const hasNoReceipts = (error: unknown): boolean =>
-  error instanceof InvalidAnswer ||
-  (error instanceof NoAnswer &&
-    (error.why.kind === 'state-pruned' || (error.why.kind === 'other' && NO_METHOD.test(error.message))));

@@ -3,8 +3,8 @@ import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
 
 /**
- * One endpoint refuses several blocks with an unrecognised text: there may be too many of them, or the endpoint may be
- * failing.
+ * One endpoint refuses several blocks with an unrecognised text, or names other blocks in their logs: there may be too
+ * many of them, or the endpoint may be failing. Another endpoint is preferred.
  */
 export class PerhapsTooLarge extends RangeTooLarge {}
 
