@@ -52,6 +52,25 @@ describe('a process that opens the key vault', () => {
     expect(await storedVaults()).toEqual([vaultId]);
   });
 
+  it.each([{ makes: true }, { makes: false }])(
+    'ends beside a lost event store, once users have keys: %j',
+    async (use) => {
+      await start();
+      const lost = eventStore;
+      eventStore = new MemoryEventStore();
+      await expect(requireOwnVault(own(), use)).resolves.toBeUndefined();
+      eventStore = new MemoryEventStore();
+      await new VaultKeys(keyVault, masterKey, systemClock, sealedIn(lost)).dataKey('usr_1');
+      const keys = await keyVault.list('', 100);
+      await expect(requireOwnVault(own(), use)).rejects.toThrow(
+        'the vault has keys of users, and the event store knows no user',
+      );
+      expect([await keyVault.list('', 100), await eventStore.head()]).toEqual([keys, 0]);
+      eventStore = lost;
+      await expect(requireOwnVault(own(), use)).resolves.toBeUndefined();
+    },
+  );
+
   it('makes nothing where it only reads', async () => {
     await expect(read()).rejects.toThrow('has no keys yet');
     expect([await idsIn(keyVault), await keyVault.identity(), await storedVaults()]).toEqual([[], undefined, []]);

@@ -8,7 +8,7 @@ import type { Ids } from '../primitives/ids.ts';
 import type { KeyVault, VaultIdentity } from './key-vault.ts';
 import { opensCheck, sealCheck, SealedKeys, wrappingKeyOf } from './sealed-keys.ts';
 import { destroyedKeys, evidenceOfKeys } from './vault-evidence.ts';
-import { firstKeys } from './vault-keys.ts';
+import { DATA_KEY_PREFIX, firstKeys } from './vault-keys.ts';
 
 export interface OwnVault {
   eventStore: EventStore;
@@ -39,6 +39,7 @@ export const requireOwnVault = async (own: OwnVault, { makes }: { makes: boolean
   if (present) requireMasterKey(present, own);
   if (recorded === undefined) {
     await requireFittingKeys(own);
+    await requireUsers(own);
     if (makes) await recordVault(own, await makeVault(own));
     else if (!present && (await keyVault.list('', 1)).length === 0) {
       throw new CannotStart(
@@ -97,6 +98,21 @@ const requireFittingKeys = async ({ eventStore, keyVault, masterKey, names }: Ow
       `${what} that the event store was used with: put the right key vault back, or run "annals vault restore <backup>"`,
     );
   }
+};
+
+/**
+ * Refuses a vault with keys of users beside an event store that has no vault recorded and knows no user: the event store
+ * was lost. A vault without such keys was made by a first start that was interrupted.
+ * @throws CannotStart
+ */
+const requireUsers = async ({ eventStore, keyVault, names }: OwnVault): Promise<void> => {
+  const [first] = await keyVault.list(DATA_KEY_PREFIX, 1);
+  if (first?.id.startsWith(DATA_KEY_PREFIX) !== true) return;
+  const { events } = await eventStore.readAll(0, { types: ['IdentityClaimed'] }, 1);
+  if (events.length > 0) return;
+  throw new CannotStart(
+    `${names.vault} has keys of users, and the event store knows no user: put back the event store that the key vault belongs to, with "annals backup restore <folder>" if there is a backup, or move the key vault away`,
+  );
 };
 
 /** @throws CannotStart */

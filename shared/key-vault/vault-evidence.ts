@@ -3,7 +3,7 @@ import { chainOfStream, onchainEvents } from '../../schemas/events/onchain/oncha
 import { logEvents } from '../../schemas/events/account/log-events.ts';
 import { userEvents } from '../../schemas/events/account/user-events.ts';
 import { vaultEvents } from '../../schemas/events/vault-events.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
 import { readEvery } from '../event-store/read-every.ts';
 import { addressOfKey } from '../keys/signatures/secp256k1-keys.ts';
 import { publicKeyOfSeed } from '../keys/signatures/ed25519-keys.ts';
@@ -17,10 +17,17 @@ export interface Evidence {
   fits: (key: Buffer) => boolean;
 }
 
-/** Returns the ids of destroyed keys, whether a vault still knows them or not. */
-export const destroyedKeys = async (eventStore: Pick<EventStore, 'readAll'>): Promise<Set<string>> => {
+/**
+ * Returns the ids of destroyed keys, whether a vault still knows them or not.
+ * @param after only of keys that were destroyed after this position
+ */
+export const destroyedKeys = async (
+  eventStore: Pick<EventStore, 'readAll'>,
+  after: Position = 0,
+): Promise<Set<string>> => {
   const destroyed = new Set<string>();
   for await (const { type, data } of readEvery(eventStore, {
+    after,
     filter: { types: ['UserErased', 'VaultKeyDestroyed'] },
   })) {
     if (type === 'VaultKeyDestroyed') destroyed.add(vaultEvents.VaultKeyDestroyed.data.parse(data).keyId);

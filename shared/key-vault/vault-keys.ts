@@ -44,8 +44,9 @@ const lostUserKey = (id: string): Refusal =>
 const lost = (id: string): Refusal =>
   unavailable(`the key vault lacks the key ${id}: restore the vault from its backup`, undefined);
 
+export const DATA_KEY_PREFIX = 'data-';
 /** The id of the key that encrypts a user's personal data. */
-export const dataKeyId = (userId: string): string => `data-${userId}`;
+export const dataKeyId = (userId: string): string => DATA_KEY_PREFIX + userId;
 const ownerKeyId = (userId: string): string => `owner-${userId}`;
 export const userKeyIds = (userId: string): string[] => [dataKeyId(userId), ownerKeyId(userId)];
 

@@ -38,7 +38,8 @@ export const loadEdgeKey = (settings: Pick<Settings, 'MASTER_KEY' | 'EDGE_KEY' |
 
 /** File name of the embedded key vault. */
 export const VAULT_FILE = 'vault.db';
-const fileOf = (dataFolder: string): string => join(dataFolder, 'master.key');
+export const MASTER_KEY_FILE = 'master.key';
+const fileOf = (dataFolder: string): string => join(dataFolder, MASTER_KEY_FILE);
 
 /** How messages name the master key. */
 export const nameMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): string =>

@@ -11,6 +11,7 @@ const groups = new Map<string, () => Promise<Command>>(
     watch: async () => (await import('./watches/watch.commands.ts')).watchCommand(),
     replay: async () => (await import('./topics/replay.command.ts')).replayCommand(),
     'stream-check': async () => (await import('./stream/stream-check.command.ts')).streamCheckCommand(),
+    backup: async () => (await import('./backup/backup.commands.ts')).backupCommand(),
     vault: async () => (await import('./vault/vault.commands.ts')).vaultCommand(),
     audit: async () => (await import('./audit/audit.commands.ts')).auditCommand(),
     projections: async () => (await import('./projections/projections.commands.ts')).projectionsCommand(),
@@ -30,7 +31,7 @@ Examples:
   annals app list --json
   annals chain status --chain 2484
   annals keys rotate
-  annals vault backup vault.ndjson                             what must not be lost, for a safe place
+  annals backup create /backups/annals                         what must not be lost, for a safe place
   annals audit verify history.ndjson --jwks jwks.json
   annals projections verify                                    whether read models are what the events make of them
   annals config check`,

@@ -7,7 +7,7 @@ import { CannotStart } from '../../errors/cannot-start.ts';
 import { nodeErrorCode } from '../../errors/node-error-code.ts';
 import { Refusal } from '../../errors/refusal.ts';
 import { damageLine, reportDamage } from '../../primitives/sqlite/damage/damaged-files.ts';
-import { isBusy } from '../../primitives/sqlite/database.sqlite.ts';
+import { isBusy } from '../../primitives/sqlite/sqlite-errors.ts';
 import { SqliteEventStore } from '../../event-store/embedded/event-store.sqlite.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import { SqliteMessageBus } from '../../message-bus/embedded/message-bus.sqlite.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CannotStart } from '../../errors/cannot-start.ts';
 import { nodeErrorCode } from '../../errors/node-error-code.ts';
-import { isBusy } from '../../primitives/sqlite/database.sqlite.ts';
+import { isBusy } from '../../primitives/sqlite/sqlite-errors.ts';
 
 /** Longer than removing the files of the folder takes. */
 const WAIT_TO_SHARE_MS = 2_000;

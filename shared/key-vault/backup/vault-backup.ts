@@ -35,6 +35,19 @@ export async function* backupVault(vault: KeyVault, at: string): AsyncGenerator<
   yield `${JSON.stringify({ keys })}\n`;
 }
 
+/** Yields the lines of a backup again, without the keys in `destroyed`, of which only the ids are left. */
+export async function* withoutKeys(
+  lines: AsyncIterable<string>,
+  destroyed: ReadonlySet<string>,
+  at: string,
+): AsyncGenerator<string> {
+  for await (const line of lines) {
+    const { data: key } = safeParse(backedUpKey, parsed(line));
+    const isDestroyed = key?.sealed != null && destroyed.has(key.id);
+    yield `${isDestroyed ? JSON.stringify({ ...key, sealed: null, destroyedAt: at }) : line}\n`;
+  }
+}
+
 /**
  * Yields the id of the vault (`undefined` for version 1), then the keys of a backup.
  * @throws CannotStart if the backup is incomplete

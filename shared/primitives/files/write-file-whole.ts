@@ -70,8 +70,13 @@ const withText = (file: string, text: string, mode: number, put: (written: strin
 };
 
 /** Without this, a file whose content is on the disk may have no name there yet. */
-const syncFolder = (folder: string): void => {
-  const descriptor = openSync(folder, 'r');
+export const syncFolder = (folder: string): void => {
+  syncFile(folder);
+};
+
+/** Waits until the content of a file, or the names in a folder, are on the disk. */
+export const syncFile = (path: string): void => {
+  const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);
   } finally {

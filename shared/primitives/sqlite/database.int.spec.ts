@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { copyFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
@@ -91,6 +91,32 @@ describe('a database that somebody else has locked', () => {
 });
 
 describe('the log of a database', () => {
+  it('is in the file a minute after the last commit, for programs that copy the file', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+    const file = join(folder, `${randomUUID()}.db`);
+    const database = open(file);
+    /** What a copy of the file alone has. */
+    const copied = () => {
+      const copy = join(folder, `${randomUUID()}.db`);
+      copyFileSync(file, copy);
+      const opened = new DatabaseSync(copy);
+      const tables = opened.prepare('SELECT name FROM sqlite_schema').all();
+      opened.close();
+      return tables.map(({ name }) => name);
+    };
+    for (const name of ['one', 'two']) {
+      await database.transaction(() => {
+        database.exec(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY) STRICT`);
+      });
+      jest.advanceTimersByTime(59_000);
+    }
+    expect(copied()).toEqual([]);
+    jest.advanceTimersByTime(1_000);
+    expect(copied()).toEqual(['one', 'two']);
+    database.close();
+    jest.useRealTimers();
+  });
+
   it('is emptied as soon as nobody reads what it was before, and nothing deleted is left in the file', async () => {
     const file = join(folder, `${randomUUID()}.db`);
     const database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 1, erases: true });

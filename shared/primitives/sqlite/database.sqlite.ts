@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BroadcastChannel } from 'node:worker_threads';
 import { CannotStart } from '../../errors/cannot-start.ts';
-import { nodeErrorCode } from '../../errors/node-error-code.ts';
 import { Refusal, unavailable } from '../../errors/refusal.ts';
 import { Backoff } from '../waiting/backoff.ts';
 import { damageIn, damageLine } from './damage/damaged-files.ts';
@@ -11,6 +10,7 @@ import { guarded } from './damage/guarded-statement.sqlite.ts';
 import { isWhole } from './damage/row-crc.sqlite.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { WakeUp } from '../waiting/wake-up.ts';
+import { isBusy, isCorrupt, messageOf } from './sqlite-errors.ts';
 
 export interface DatabaseOptions {
   /**
@@ -28,6 +28,8 @@ export interface DatabaseOptions {
 const FOREIGN_COMMIT_POLL_MS = 20;
 /** Pages in the write-ahead log before a checkpoint. So many that a page which changes often is written once. */
 const CHECKPOINT_PAGES = 32_768;
+/** After so long without a commit of this connection, the write-ahead log is copied into the file. */
+const IDLE_MS = 60_000;
 /**
  * While SQLite waits for a lock, it blocks the thread. A long wait is acceptable only at start, before anybody is
  * served.
@@ -39,9 +41,6 @@ const WAIT_TO_READ_MS = 100;
 const WAIT_TO_WRITE_MS = 5_000;
 const RETRY_FIRST_MS = 2;
 const RETRY_MAX_MS = 50;
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
 /**
  * Up to this size, a file is checked completely when it is opened, with its indexes. That takes some tenths of a
  * second.
@@ -58,6 +57,7 @@ export class SqliteDatabase {
   readonly changed = new WakeUp();
   private readonly connection: DatabaseSync;
   private readonly poll: NodeJS.Timeout;
+  private idle: NodeJS.Timeout | undefined;
   private dataVersion: StatementSync;
   private seenVersion = 0;
   private readonly closing = new AbortController();
@@ -170,6 +170,7 @@ export class SqliteDatabase {
 
   close(): void {
     clearInterval(this.poll);
+    clearTimeout(this.idle);
     this.otherThreads.close();
     this.closing.abort();
     if (this.connection.isOpen) this.connection.close();
@@ -241,9 +242,23 @@ export class SqliteDatabase {
       if (this.connection.isTransaction) this.connection.exec('ROLLBACK');
       throw this.explained(error);
     }
+    this.idle ??= setTimeout(() => {
+      this.copyLog();
+    }, IDLE_MS).unref();
+    this.idle.refresh();
     this.changed.ring();
     this.otherThreads.postMessage(null);
     return result;
+  }
+
+  /** Copies the write-ahead log into the file, as far as no reader needs former pages. Does not wait. */
+  private copyLog(): void {
+    try {
+      this.connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      // Reports a damaged file. Nothing is lost: the log stays, and the next commit reports a full disk.
+      this.explained(error);
+    }
   }
 
   /** Does not wait. @returns whether the log is empty */
@@ -271,18 +286,3 @@ export class SqliteDatabase {
     this.changed.ring();
   }
 }
-
-/** Whether another process has the database locked. */
-export const isBusy = (error: unknown): boolean => codeOf(error) === SQLITE_BUSY;
-
-/**
- * Whether SQLite found the file damaged, or Node found an integer in it that is too large to have been written by us.
- */
-export const isCorrupt = (error: unknown): boolean =>
-  [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(error) ?? 0) || nodeErrorCode(error) === 'ERR_OUT_OF_RANGE';
-
-const codeOf = (error: unknown): number | undefined =>
-  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
-
-const messageOf = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);

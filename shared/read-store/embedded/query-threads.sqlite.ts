@@ -1,6 +1,6 @@
 import { unavailable } from '../../errors/refusal.ts';
 import { damageIn } from '../../primitives/sqlite/damage/damaged-files.ts';
-import { isBusy, isCorrupt } from '../../primitives/sqlite/database.sqlite.ts';
+import { isBusy, isCorrupt } from '../../primitives/sqlite/sqlite-errors.ts';
 import { WorkerCalls } from '../../primitives/threads/worker-calls.ts';
 import type { QueryBudget } from '../query-budget.ts';
 import { CallerUsage, QuerySlots } from '../query-slots.ts';
