@@ -62,7 +62,7 @@ export class ChunkSize {
     this.limit.answered(blocks);
     this.events.answered(events);
     this.readOfRefused(blocks, events);
-    const fitting = Math.floor((blocks * this.events.value) / Math.max(events, 1));
+    const fitting = events === 0 ? Infinity : Math.floor((blocks * this.events.value) / events);
     const grown = Math.max(this.size, blocks * GROWTH_MAX);
     this.size = Math.max(1, Math.min(fitting, grown, this.limit.value, this.tooFull?.atOnce ?? Infinity));
   }

@@ -173,6 +173,16 @@ describe('a range that is read once more', () => {
     expect(differences(await compare(overriding<ChainReader>(chain, { crossCheckedLogs }), stored))).toEqual(nothing);
   });
 
+  it('is refused where an endpoint names another block in a log that no receipt has', async () => {
+    const { chain } = chained();
+    const crossCheckedLogs: ChainReader['crossCheckedLogs'] = async (...asked) => {
+      const again = await chain.crossCheckedLogs(...asked);
+      return { ...again, logs: again.logs.map((log) => ({ ...log, blockHash: `0x${'e'.repeat(64)}`, logIndex: 9 })) };
+    };
+    const reader = overriding<ChainReader>(chain, { crossCheckedLogs });
+    await expect(compare(reader, [], { from: 1, to: 3 })).rejects.toThrow('a block hash that is not on the chain');
+  });
+
   it.each([true, false])('has the logs of the receipts where an endpoint names other blocks: %s', async (isStored) => {
     const { chain, stored } = chained();
     const crossCheckedLogs: ChainReader['crossCheckedLogs'] = async (...asked) => {
@@ -181,7 +191,8 @@ describe('a range that is read once more', () => {
     };
     const reader = overriding<ChainReader>(chain, { crossCheckedLogs });
     const right = stored.slice(0, 3);
-    const wrong = right.map((record) => ({ ...record, BlockHash: `0x${'e'.repeat(64)}` }));
+    const BlockHash = `0x${'e'.repeat(64)}`;
+    const wrong = right.map((record) => ({ ...record, BlockHash, Id: record.Id.replace(record.BlockHash, BlockHash) }));
     const corrected = await compare(reader, isStored ? wrong : [], { from: 1, to: 3 });
     expect(corrected.wrong).toEqual(isStored ? wrong : []);
     expect(corrected.missing).toEqual(right.map((record) => ({ ...record, Origin: 'replay' })));

@@ -95,6 +95,8 @@ export const compareRange = async (
     [...unexplained, ...missing.map(({ BlockNumber }) => BlockNumber), ...read.differences.flatMap(blocksToTime)],
   );
   const receipts = await receiptsOf(reader, headers, unexplained);
+  const lost = misnamed.find((log) => !hasLog(receipts, log));
+  if (lost) throw elsewhere(lost.blockNumber);
   if (receipts.size > 0) {
     logs = explainedBy(receipts, headers, logs, filter);
     read = compareLogs(watches, logs, stored, from);
@@ -174,6 +176,9 @@ const receiptsOf = async (
   for (const number of numbers) receipts.set(number, await reader.receiptsOfBlock(headerAt(headers, number)));
   return receipts;
 };
+
+const hasLog = (receipts: ReadonlyMap<number, ReceiptLogs>, { blockNumber, txHash, logIndex }: ChainLog): boolean =>
+  receipts.get(blockNumber)?.logs.some((log) => log.txHash === txHash && log.logIndex === logIndex) === true;
 
 /**
  * For blocks whose receipts were read, replaces the logs that endpoints returned by those of the receipts. Keeps a log

@@ -12,7 +12,11 @@ export class InvalidAnswer extends Error {
 export class OtherBlocks extends InvalidAnswer {}
 
 /** The logs have the number of the requested block, and another hash. */
-export class OtherHash extends InvalidAnswer {}
+export class OtherHash extends InvalidAnswer {
+  constructor(readonly logs: readonly ChainLog[]) {
+    super('a log is of another block of that number');
+  }
+}
 
 type RawHeader = Partial<Record<keyof BlockHeader | 'gasUsed', unknown>>;
 
@@ -112,7 +116,7 @@ export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
     if (log.blockNumber < request.from || log.blockNumber > request.to)
       throw new OtherBlocks('a log is of another block');
     if (request.blockHash !== undefined && log.blockHash !== request.blockHash) {
-      throw new OtherHash('a log is of another block of that number');
+      throw new OtherHash(logs);
     }
     if (addresses.size > 0 && !addresses.has(log.address)) throw new InvalidAnswer('a log is of another address');
     if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new InvalidAnswer('a log is of another topic');

@@ -64,9 +64,19 @@ describe('the lengths of answers', () => {
     expect(ranges.received(5)).toBe('longest');
   });
 
-  it('tell how many blocks to ask for without a filter, a few times, each time twice as many', () => {
+  it('tell whether to ask for a longer answer, less and less often, and never stop', () => {
     const known = new AnswerLengths();
-    const blocks = Array.from({ length: 9 }, () => known.blocksToProbe());
-    expect(blocks).toEqual([1, 2, 4, 8, 16, 32, 64, undefined, undefined]);
+    const times = Array.from({ length: 300 }, () => known.probe());
+    expect(times.slice(0, 9)).toEqual([0, 1, undefined, 2, undefined, undefined, undefined, 3, undefined]);
+    expect(times.filter((one) => one !== undefined)).toEqual([0, 1, 2, 3, 4, 4, 4, 4, 4]);
+  });
+
+  it('tell that an answer is cut that has as many logs as the kind that is cut no later, until that gives more', () => {
+    const ranges = new AnswerLengths();
+    const blocks = new AnswerLengths(ranges);
+    ranges.cut(2);
+    expect([blocks.received(2), blocks.received(1)]).toEqual(['cut', 'whole']);
+    ranges.received(3);
+    expect(blocks.received(2)).toBe('whole');
   });
 });

@@ -1,7 +1,7 @@
 /** Many filters match a round number of logs by chance, and no provider is known to have so low a maximum. */
 const ROUND_LEAST = 10;
-/** The most blocks whose logs are requested without a filter. */
-const PROBED_BLOCKS_MAX = 64;
+/** How often a probe covers more blocks than the one before. */
+const WIDER_MAX = 4;
 
 /**
  * The numbers of logs in the answers of an endpoint. Some providers silently truncate answers to a maximum. An answer is
@@ -10,11 +10,12 @@ const PROBED_BLOCKS_MAX = 64;
  */
 export class AnswerLengths {
   private longest = 0;
-  /** The maximum of the endpoint, once an answer was found to be truncated. */
+  /** The maximum of the endpoint, once an answer was found to be truncated; a longer answer disproves it. */
   private most: number | undefined;
   /** By round length: how many answers were whole, or assumed to be. */
   private readonly whole = new Map<number, number>();
-  private nextProbe = 1;
+  private toProbe = 0;
+  private probes = 0;
 
   /** @param others answers that are truncated to no more logs than these ones */
   constructor(private readonly others?: AnswerLengths) {}
@@ -29,12 +30,11 @@ export class AnswerLengths {
     if (length > this.longest) this.longest = length;
     if (this.most !== undefined && length > this.most) this.most = undefined;
     if (length === 0) return 'whole';
-    if (length === this.most) return 'cut';
+    if (length === this.most || length === this.others?.most) return 'cut';
     if (!isLonger) return 'longest';
     if (length < ROUND_LEAST || !isRound(length)) return 'whole';
     const nth = (this.whole.get(length) ?? 0) + 1;
-    const isPowerOfTwo = (nth & (nth - 1)) === 0;
-    if (isPowerOfTwo) return 'round';
+    if (isPowerOfTwo(nth)) return 'round';
     this.wasWhole(length);
     return 'whole';
   }
@@ -58,16 +58,19 @@ export class AnswerLengths {
   }
 
   /**
-   * Returns how many blocks to request without a filter, in order to receive a longer answer; `undefined` after several
-   * such requests. Each request covers twice as many blocks as the last one.
+   * Decides, for an answer as long as the longest, whether to ask for a longer one: for the first, second, fourth and so
+   * on.
+   * @returns how often that was done before, at most 4; `undefined` if it is not to be done now
    */
-  blocksToProbe(): number | undefined {
-    if (this.nextProbe > PROBED_BLOCKS_MAX) return undefined;
-    const blocks = this.nextProbe;
-    this.nextProbe *= 2;
-    return blocks;
+  probe(): number | undefined {
+    this.toProbe += 1;
+    if (!isPowerOfTwo(this.toProbe)) return undefined;
+    this.probes += 1;
+    return Math.min(this.probes - 1, WIDER_MAX);
   }
 }
+
+const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0;
 
 /** 100, 250, 2,000, 8,000; 256, 4,096. */
 const isRound = (length: number): boolean =>

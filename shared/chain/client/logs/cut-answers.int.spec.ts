@@ -4,7 +4,7 @@ import { RpcError } from '../../../testing/chain/wire-forms.ts';
 import { ChainClient } from '../chain-client.ts';
 import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
 import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge } from '../../chain-reader.ts';
+import { BlocksRefused, ChainUnavailable, RangeTooLarge } from '../../chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const CAP = 100;
@@ -68,6 +68,20 @@ describe('an endpoint that returns so many logs at most, without a word about th
     expect(await reader.logsOfRange(1, 1, FILTER)).toEqual(chain.logs);
     if (!header) throw new Error('there is a block');
     expect(await reader.logsOfBlock(header, FILTER)).toEqual(chain.logs);
+  });
+
+  it('is refused for blocks that it may cut, where it has no receipts that tell', async () => {
+    cut = (all) => all.slice(0, 1);
+    const headers = mine(1, 1, 2, 0);
+    instead['eth_getBlockReceipts'] = instead['eth_getTransactionReceipt'] = () => {
+      throw new RpcError('not available on your plan');
+    };
+    expect(await refusalOf(1, 4)).toMatchObject({ logsMax: 1 });
+    expect(await refusalOf(3, 3)).toBeInstanceOf(BlocksRefused);
+    const [, , two, none] = headers;
+    if (!two || !none) throw new Error('there are blocks');
+    await expect(reader.logsOfBlock(two, FILTER)).rejects.toThrow('it returns 1 logs at most');
+    expect(await reader.logsOfBlock(none, FILTER)).toEqual([]);
   });
 
   it('is found out when it returns the newest logs, too', async () => {

@@ -1,7 +1,7 @@
 import { inPieces } from '../../../primitives/in-pieces.ts';
 import type { RpcCall } from '../answer-limits.ts';
-import type { BlockHeader, LogFilter } from '../../chain-reader.ts';
-import { InvalidAnswer } from '../answers/checked-answers.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
 import { quantity } from '../header-requests.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
@@ -11,9 +11,15 @@ import type { BlockRange } from '../refusals/suggested-range.ts';
 type Blocks = BlockRange | Pick<BlockHeader, 'hash' | 'number'>;
 
 /** The logs of one answer, as received, and the filter of its request. */
-export interface AnsweredFilter {
+interface AnsweredFilter {
   filter: LogFilter;
   logs: unknown[];
+}
+
+/** The logs of one answer, in chain order, and the filter of its request. */
+export interface CheckedAnswer {
+  filter: LogFilter;
+  logs: ChainLog[];
 }
 
 /**
@@ -51,6 +57,24 @@ const partsOf = ({ addresses, topics }: LogFilter, itemsMax: number): LogFilter[
 /** Keeps an empty list, which matches anything, as one part. */
 const slices = <Item>(items: readonly Item[], most: number): (readonly Item[])[] =>
   items.length === 0 ? [items] : inPieces(items, most);
+
+/**
+ * Checks each answer against its request.
+ * @returns also all logs together, in chain order
+ * @throws InvalidAnswer
+ */
+export const checkAnswers = (
+  answers: readonly AnsweredFilter[],
+  blocks: BlockRange & { blockHash?: string },
+): { checked: CheckedAnswer[]; all: ChainLog[] } => {
+  const checked = answers.map(({ filter, logs }) => ({ filter, logs: checkLogs(logs, { ...filter, ...blocks }) }));
+  const [only] = checked;
+  if (only && checked.length === 1) return { checked, all: only.logs };
+  return { checked, all: checked.flatMap(({ logs }) => logs).sort(inChainOrder) };
+};
+
+const inChainOrder = (left: ChainLog, right: ChainLog): number =>
+  left.blockNumber - right.blockNumber || left.logIndex - right.logIndex;
 
 export const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => ({
   method: 'eth_getLogs',

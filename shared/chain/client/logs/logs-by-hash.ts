@@ -1,9 +1,9 @@
 import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
-import { checkLogs, InvalidAnswer, OtherBlocks } from '../answers/checked-answers.ts';
+import { InvalidAnswer, OtherBlocks } from '../answers/checked-answers.ts';
 import { blockByNumber, headerOfNumber } from '../header-requests.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
-import { askLogs, type AnsweredFilter } from './log-requests.ts';
+import { askLogs, checkAnswers, type CheckedAnswer } from './log-requests.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
@@ -12,7 +12,7 @@ type Block = Pick<BlockHeader, 'hash' | 'number'>;
 /** The logs of a block, and the answers that contained them. */
 export interface LogsByHash {
   logs: ChainLog[];
-  answers: AnsweredFilter[];
+  answers: CheckedAnswer[];
 }
 
 /**
@@ -24,7 +24,7 @@ export const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter
   if (endpoint.takesBlockHash === false) return logsByNumber(endpoint, block, filter);
   try {
     const { answers } = await askLogs(endpoint, block, filter);
-    const found = checked(answers, block, filter);
+    const found = ofBlock(checkAnswers(answers, only(block)));
     const hasLogs = found.logs.length > 0;
     // A node that ignores the hash may answer with its newest block, so logs of that block prove nothing.
     if (hasLogs && block.number < (endpoint.head?.number ?? 0)) endpoint.takesBlockHash ??= true;
@@ -79,11 +79,9 @@ const logsByNumber = async (endpoint: JsonRpcEndpoint, block: Block, filter: Log
   const header = headerOfNumber(others[0], block.number);
   if (!header) throw new InvalidAnswer('it does not have that block yet');
   if (header.hash !== block.hash) throw new InvalidAnswer('it has another block of that number');
-  return checked(answers, block, filter);
+  return ofBlock(checkAnswers(answers, only(block)));
 };
 
-/** @throws InvalidAnswer */
-const checked = (answers: AnsweredFilter[], { number, hash }: Block, filter: LogFilter): LogsByHash => {
-  const all = answers.flatMap(({ logs }) => logs);
-  return { logs: checkLogs(all, { ...filter, from: number, to: number, blockHash: hash }), answers };
-};
+const only = ({ number, hash }: Block) => ({ from: number, to: number, blockHash: hash });
+
+const ofBlock = ({ checked, all }: ReturnType<typeof checkAnswers>): LogsByHash => ({ logs: all, answers: checked });

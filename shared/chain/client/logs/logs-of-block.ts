@@ -48,7 +48,7 @@ export const logsOfBlock = async (
     }
     return all.filter((log) => passes(log, filter));
   } catch (error) {
-    if (error instanceof OtherHash) return await logsByReceipts(endpoint, block, filter);
+    if (error instanceof OtherHash) return await logsByReceipts(endpoint, block, filter, error.logs);
     if (!(await isTooMuch(endpoint, error))) throw error;
     return (await receiptsOfBlock(endpoint, block)).logs.filter((log) => passes(log, filter));
   }

@@ -1,9 +1,9 @@
 import { RangeTooLarge, type BlockHeader, type ChainLog, type LogFilter } from '../../chain-reader.ts';
-import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
+import { InvalidAnswer } from '../answers/checked-answers.ts';
 import { blockByNumber, headerOfNumber } from '../header-requests.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
-import { askLogs } from './log-requests.ts';
+import { askLogs, checkAnswers } from './log-requests.ts';
 import { logsOfBlock } from './logs-of-block.ts';
 import { MisnamedBlock, withRightHashes } from './misnamed-blocks.ts';
 import {
@@ -29,22 +29,43 @@ export const logsOfRange = async (
   filter: LogFilter,
   isAgain = false,
 ): Promise<ChainLog[]> => {
+  const read = await readRange(endpoint, range, filter, isAgain);
+  if (!read.last) return read.logs;
+  try {
+    return timed(await withRightHashes(endpoint, read.logs, read.last, { range, filter }), read.last);
+  } catch (error) {
+    throw error instanceof MisnamedBlock ? refusedFrom(error, range) : error;
+  }
+};
+
+interface Read {
+  logs: ChainLog[];
+  /** The header of the last block; `undefined` if the logs were read by the hash of the only block. */
+  last: BlockHeader | undefined;
+}
+
+/** Reads logs whose block hashes may be wrong. */
+const readRange = async (
+  endpoint: JsonRpcEndpoint,
+  range: BlockRange,
+  filter: LogFilter,
+  isAgain: boolean,
+): Promise<Read> => {
   try {
     const { answers, others } = await askLogs(endpoint, range, filter, [blockByNumber(range.to)]);
     const last = headerOfNumber(others[0], range.to);
     if (!last) throw missing(endpoint, range.to, 'the last block does not exist yet');
-    const all = answers.flatMap(({ logs }) => logs);
-    const checked = checkLogs(all, { ...filter, ...range });
+    const { checked, all } = checkAnswers(answers, range);
     endpoint.rangeLimit.answered(blocksOf(range));
-    const logsMax = await cutOfRange(endpoint, range, answers, isAgain);
-    if (logsMax !== undefined) throw cutAnswer(range, checked, logsMax);
-    return timed(await withRightHashes(endpoint, checked, last, { range, filter }), last);
+    const logsMax = await cutOfRange(endpoint, range, checked, isAgain);
+    if (logsMax !== undefined) throw cutAnswer(range, all, logsMax);
+    return { logs: all, last };
   } catch (error) {
-    if (error instanceof MisnamedBlock) throw refusedFrom(error, range);
     const tooLarge = error instanceof RangeTooLarge ? error : await tooLargeOf(endpoint, error, range);
     if (!tooLarge) throw refusedAsPruned(endpoint, error, { number: range.to }) ?? error;
     if (range.from < range.to) throw tooLarge;
-    return await logsOfOne(endpoint, range.to, filter, { isAgain, refusal: tooLarge.message });
+    const logs = await logsOfOne(endpoint, range.to, filter, { isAgain, refusal: tooLarge.message });
+    return { logs, last: undefined };
   }
 };
 

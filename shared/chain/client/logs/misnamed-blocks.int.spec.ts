@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode } from '../../../testing/chain/json-rpc-node.ts';
 import { MemoryChain } from '../../../testing/chain/chain-reader.memory.ts';
+import { BLOOM_OF_NOTHING } from '../../bloom.ts';
 import { BlocksRefused, RangeTooLarge } from '../../chain-reader.ts';
 import { ChainClient } from '../chain-client.ts';
 import { JsonRpcChainReader } from '../chain-reader.json-rpc.ts';
@@ -68,9 +69,12 @@ describe('a node whose logs have other block hashes than its headers', () => {
     expect(logs).toEqual(expected().filter(({ blockNumber }) => blockNumber === 2));
   });
 
-  it('is found out later, too, and then compared in each block', async () => {
+  it.each<[string, typeof isMisnamed]>([
+    ['in each block', (block) => block > 100],
+    ['in one log of each block', (block, logIndex) => block > 100 && logIndex === 1],
+  ])('is found out later, too, %s', async (_, of) => {
     mine(300);
-    isMisnamed = (block) => block > 100;
+    isMisnamed = of;
     for (let from = 1; from <= 291; from += 10) {
       const ofRange = expected().filter(({ blockNumber }) => from <= blockNumber && blockNumber < from + 10);
       expect(await reader.logsOfRange(from, from + 9, FILTER)).toEqual(ofRange);
@@ -90,6 +94,58 @@ describe('a node whose logs have other block hashes than its headers', () => {
       'its logs of block 7 have another hash than the header; by receipts: a receipt is of another block',
     );
     expect(await reader.logsOfRange(8, 12, FILTER)).toHaveLength(10);
+  });
+
+  it('is refused from the first misnamed block on, where its receipts have these hashes too', async () => {
+    mine(40);
+    isInReceipts = true;
+    const sizes: number[] = [];
+    for (let to = 40; to > 1;) {
+      const refusal: unknown = await reader.logsOfRange(1, to, FILTER).catch((error: unknown) => error);
+      to = refusal instanceof RangeTooLarge ? (refusal.suggested?.blocks ?? 0) : 0;
+      sizes.push(to);
+    }
+    expect(sizes).toEqual([1]);
+    await expect(reader.logsOfRange(1, 1, FILTER)).rejects.toThrow(BlocksRefused);
+  });
+
+  it.each<[string, (receipt: Json) => Json]>([
+    ['lack logs', (receipt) => ({ ...receipt, logs: [], logsBloom: BLOOM_OF_NOTHING })],
+    [
+      'lack a log without a transaction',
+      ({ logs, ...receipt }) => ({ ...receipt, logs: (logs as Json[]).slice(1), logsBloom: null }),
+    ],
+  ])('is refused where its receipts %s', async (_, change) => {
+    mine(3);
+    const misname = node.lie;
+    node.lie = (method, truth, params) =>
+      RECEIPTS.includes(method) ? (truth as Json[]).map(change) : misname(method, truth, params);
+    for (const block of [1, 2, 3])
+      await expect(reader.logsOfRange(block, block, FILTER)).rejects.toThrow('the receipts lack a log');
+    const [, header] = chain.headers;
+    if (!header) throw new Error('there is a block');
+    await expect(reader.logsOfBlock(header, FILTER)).rejects.toThrow('another hash than the header');
+  });
+
+  it('is read at last where it takes few requests, and has right hashes', async () => {
+    mine(60);
+    isMisnamed = () => false;
+    const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_005, message: 'rate limit exceeded' } });
+    node.respond = (response, honest) => {
+      const answers: unknown = JSON.parse(honest);
+      const isTooMuch = Array.isArray(answers) && answers.length > 5;
+      response.writeHead(isTooMuch ? 429 : 200, { 'content-type': 'application/json' }).end(isTooMuch ? body : honest);
+    };
+    let read = 0;
+    for (let from = 1, blocks = 60; from <= 60;) {
+      const to = Math.min(60, from + blocks - 1);
+      const found = await reader.logsOfRange(from, to, FILTER).catch((error: unknown) => error);
+      if (Array.isArray(found)) {
+        read += found.length;
+        from = to + 1;
+      } else blocks = found instanceof RangeTooLarge ? (found.suggested?.blocks ?? 0) : 0;
+    }
+    expect(read).toBe(expected().length);
   });
 
   it('has its receipts read for so many blocks of a range at most', async () => {

@@ -53,11 +53,14 @@ const askReceipts = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promi
   return checkReceipts(await endpoint.call(each), hashes, block);
 };
 
+const NOT_OFFERED = /not (exist|available|support|found|implement|allow)|unsupported|unknown method|no such method/i;
+
 /** Whether the endpoint has no readable receipts of the block, so that a retry does not help. */
 export const hasNoReceipts = (error: unknown): error is InvalidAnswer | NoAnswer =>
   error instanceof InvalidAnswer ||
   error instanceof NoMethod ||
-  (error instanceof NoAnswer && error.why.kind === 'state-pruned');
+  (error instanceof NoAnswer &&
+    (error.why.kind === 'state-pruned' || (error.why.kind === 'other' && NOT_OFFERED.test(error.message))));
 
 /** Not every node has that method, and the receipts of a block may exceed the limit of bytes. */
 const none = (error: unknown): [] => {

@@ -5,9 +5,13 @@ import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
 import { passes } from '../../log-filter.ts';
 import type { AnswerLengths } from './answer-lengths.ts';
-import { getLogs, requireList, type AnsweredFilter } from './log-requests.ts';
+import { getLogs, requireList, type CheckedAnswer } from './log-requests.ts';
 import { hasNoReceipts, receiptsOfBlock } from './receipts-of-block.ts';
+import { RefusesBlocks } from '../refusals/refused-blocks.ts';
 import type { BlockRange } from '../refusals/suggested-range.ts';
+
+/** For longer answers, the probes of longer ones would cost more than the comparison. */
+const PROBED_LOGS_MAX = 100;
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
@@ -21,71 +25,84 @@ type Block = Pick<BlockHeader, 'hash' | 'number'>;
 export const cutOfRange = async (
   endpoint: JsonRpcEndpoint,
   range: BlockRange,
-  answers: readonly AnsweredFilter[],
+  answers: readonly CheckedAnswer[],
   isAgain: boolean,
 ): Promise<number | undefined> => {
   const { rangeLengths } = endpoint;
-  for (const { filter, logs } of answers) {
-    const found = rangeLengths.received(logs.length);
-    if (found === 'whole') continue;
-    const checked = checkLogs(logs, { ...filter, ...range });
-    if (found === 'longest' && (await givesLonger(endpoint, rangeLengths, logs.length, checked))) continue;
-    if (found === 'cut' || (await hasMore(endpoint, range, { filter, logs: checked }, isAgain))) {
-      rangeLengths.cut(logs.length);
-      return logs.length;
+  for (const answer of answers) {
+    const { length } = answer.logs;
+    const found = rangeLengths.received(length);
+    if (found === 'whole' || (found === 'longest' && (await givesLonger(endpoint, rangeLengths, answer)))) continue;
+    if (found === 'cut' || (await hasMore(endpoint, range, answer, isAgain))) {
+      rangeLengths.cut(length);
+      return length;
     }
-    if (found === 'round') rangeLengths.wasWhole(logs.length);
+    if (found === 'round') rangeLengths.wasWhole(length);
   }
   return undefined;
 };
 
-/** Returns the logs of a block that the endpoint silently omitted from its answer. */
+/**
+ * Returns the logs of a block that the endpoint silently omitted from its answer.
+ * @throws RefusesBlocks if the endpoint truncates answers, and has no receipts that tell what is missing
+ */
 export const leftOutOfBlock = async (
   endpoint: JsonRpcEndpoint,
   block: Block,
-  answers: readonly AnsweredFilter[],
+  answers: readonly CheckedAnswer[],
   isAgain: boolean,
 ): Promise<ChainLog[]> => {
   const { blockLengths } = endpoint;
   const leftOut: ChainLog[] = [];
-  for (const { filter, logs } of answers) {
-    const found = blockLengths.received(logs.length);
-    if (found === 'whole') continue;
-    const checked = checkLogs(logs, { ...filter, from: block.number, to: block.number });
-    if (found === 'longest' && (await givesLonger(endpoint, blockLengths, logs.length, checked))) continue;
-    const more = await moreByReceipts(endpoint, block, { filter, logs: checked }, isAgain);
-    if (more.length > 0) blockLengths.cut(logs.length);
-    else if (found === 'round') blockLengths.wasWhole(logs.length);
-    leftOut.push(...more);
+  for (const answer of answers) {
+    const { length } = answer.logs;
+    const found = blockLengths.received(length);
+    if (found === 'whole' || (found === 'longest' && (await givesLonger(endpoint, blockLengths, answer)))) continue;
+    const more = await moreByReceipts(endpoint, block, answer, isAgain);
+    if (!more && found === 'cut') {
+      throw new RefusesBlocks(`it returns ${String(length)} logs at most, and has no receipts of the block`, false);
+    }
+    if (more && more.length > 0) blockLengths.cut(length);
+    else if (found === 'round') blockLengths.wasWhole(length);
+    leftOut.push(...(more ?? []));
   }
   return leftOut;
 };
 
 /**
- * Requests all logs of the last blocks of an answer, without a filter. On a busy chain these are more than most filters
- * match, so that this one request shows that shorter answers are whole.
+ * Asks for more logs than an answer has, to learn that the endpoint returns more: all logs of the newest blocks, without
+ * a filter, and the logs of the answer's filter of more blocks. On a busy chain, the former are more than most filters
+ * match.
  * @returns whether the endpoint returned a longer answer, so that this answer is whole
  */
 const givesLonger = async (
   endpoint: JsonRpcEndpoint,
   lengths: AnswerLengths,
-  length: number,
-  logs: readonly ChainLog[],
+  { filter, logs }: CheckedAnswer,
 ): Promise<boolean> => {
-  const to = logs.at(-1)?.blockNumber;
-  const blocks = to === undefined ? undefined : endpoint.rangeLengths.blocksToProbe();
-  if (to === undefined || blocks === undefined) return false;
-  const probed = { from: Math.max(0, to - blocks + 1), to };
-  try {
-    const [answer] = await endpoint.call([getLogs(probed, ANY)]);
-    const all = requireList(answer);
-    checkLogs(all, { ...ANY, ...probed });
-    endpoint.rangeLengths.received(all.length);
-  } catch (error) {
-    // Some endpoints refuse requests without a filter.
-    if (!(error instanceof NoAnswer || error instanceof InvalidAnswer)) throw error;
+  const last = logs.at(-1)?.blockNumber;
+  const times = logs.length > PROBED_LOGS_MAX ? undefined : endpoint.rangeLengths.probe();
+  if (last === undefined || times === undefined) return lengths.isLongerThan(logs.length);
+  const head = endpoint.head?.number ?? last;
+  const probes = [
+    { range: newest(head, 2 ** times), filter: ANY },
+    { range: newest(last, Math.min(8 ** (times + 1), endpoint.rangeLimit.value)), filter },
+  ];
+  // Some endpoints refuse requests without a filter, or for so many blocks.
+  const outcomes = await endpoint.tryCall(probes.map((probe) => getLogs(probe.range, probe.filter))).catch(unlessNone);
+  for (const [at, outcome] of outcomes.entries()) {
+    const probe = probes[at];
+    if (!probe || 'error' in outcome) continue;
+    endpoint.rangeLengths.received(checkLogs(outcome.result, { ...probe.filter, ...probe.range }).length);
   }
-  return lengths.isLongerThan(length);
+  return lengths.isLongerThan(logs.length);
+};
+
+const newest = (to: number, blocks: number): BlockRange => ({ from: Math.max(0, to - blocks + 1), to });
+
+const unlessNone = (error: unknown): [] => {
+  if (error instanceof NoAnswer) return [];
+  throw error;
 };
 
 /**
@@ -96,7 +113,7 @@ const givesLonger = async (
 const hasMore = async (
   endpoint: JsonRpcEndpoint,
   range: BlockRange,
-  { filter, logs }: { filter: LogFilter; logs: readonly ChainLog[] },
+  { filter, logs }: CheckedAnswer,
   isAgain: boolean,
 ): Promise<boolean> => {
   const [first, last] = [logs[0], logs.at(-1)];
@@ -115,21 +132,22 @@ const hasMore = async (
     if (again.size > before.length) return true;
   }
   const block = { number: first.blockNumber, hash: first.blockHash };
-  return isOneBlock && (await moreByReceipts(endpoint, block, { filter, logs }, isAgain)).length > 0;
+  const more = isOneBlock ? await moreByReceipts(endpoint, block, { filter, logs }, isAgain) : undefined;
+  return more !== undefined && more.length > 0;
 };
 
 const placeOf = ({ blockNumber, logIndex }: ChainLog): string => `${String(blockNumber)}/${String(logIndex)}`;
 
 /**
- * Returns the logs of a block that only its receipts have; none if the endpoint offers no readable receipts. If reading
- * the receipts fails, accepts the logs as they are, unless this is their last read.
+ * Returns the logs of a block that only its receipts have; `undefined` if the endpoint offers no readable receipts, or,
+ * unless this is the last read of the block, if reading them fails.
  */
 const moreByReceipts = async (
   endpoint: JsonRpcEndpoint,
   block: Block,
-  { filter, logs }: { filter: LogFilter; logs: readonly ChainLog[] },
+  { filter, logs }: CheckedAnswer,
   isAgain: boolean,
-): Promise<ChainLog[]> => {
+): Promise<ChainLog[] | undefined> => {
   const known = new Set(logs.map(placeOf));
   try {
     // Here the receipts need not explain the bloom.
@@ -141,7 +159,7 @@ const moreByReceipts = async (
     });
     return receipts.logs.filter((log) => passes(log, filter) && !known.has(placeOf(log)));
   } catch (error) {
-    if (hasNoReceipts(error) || (error instanceof NoAnswer && !isAgain)) return [];
+    if (hasNoReceipts(error) || (error instanceof NoAnswer && !isAgain)) return undefined;
     throw error;
   }
 };
