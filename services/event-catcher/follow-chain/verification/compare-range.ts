@@ -71,7 +71,8 @@ export const compareRange = async (
     calls += withheld.calls;
   }
   // If only one endpoint answered, also checks the block hashes of its logs: it may repeat a wrong hash that was stored
-  // from its first answer. Two endpoints would not agree on a wrong hash.
+  // from its first answer. Two endpoints agree on a wrong hash only if both have the same fault, which the comparison of
+  // some blocks of each answer finds if the fault is not rare (decision 0084).
   const ofOne = again.endpoints === 1 ? again.logs : [];
   const named = await headersOf(
     reader,
