@@ -48,6 +48,7 @@ export class HostileOperations {
   readonly accepted: string[] = [];
   /** The last withdrawal of each owner: two at once would have the same nonce. */
   private readonly withdrawals = new Map<string, Promise<unknown>>();
+  private deployments: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly sends: SendsUnderTest,
@@ -115,7 +116,13 @@ export class HostileOperations {
     return owner.connect(this.provider).sendTransaction({ to: address, data, ...fees });
   }
 
-  private async deploys({ address: to, data }: NonNullable<UserOperation['factory']>): Promise<unknown> {
+  /** One after the other: the node gives two transactions that it gets at once the same nonce. */
+  private deploys(factory: NonNullable<UserOperation['factory']>): Promise<unknown> {
+    this.deployments = this.deployments.then(() => this.deploy(factory));
+    return this.deployments;
+  }
+
+  private async deploy({ address: to, data }: NonNullable<UserOperation['factory']>): Promise<unknown> {
     const [from] = (await this.sends.testChain.call('eth_accounts')) as string[];
     const fees = {
       maxFeePerGas: `0x${(500n * GWEI).toString(16)}`,

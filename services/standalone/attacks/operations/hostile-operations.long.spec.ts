@@ -34,7 +34,7 @@ const WAITS_SECONDS = 30;
 const OVER_WITHIN_MS = 60_000 + OPERATIONS * 1_000;
 /** What a refusal may name. */
 const RULES =
-  /gas limits|fit no block|EIP-7825|too long|preVerificationGas is below|costs more than nodes take|below the base fee|AA\d\d|pending|reverted a bundle|without a reason of the EntryPoint/;
+  /gas limits|fit no block|EIP-7825|too long|preVerificationGas is below|costs more than nodes take|below the base fee|above the tipMax|AA\d\d|pending|reverted a bundle|without a reason of the EntryPoint/;
 
 const folder = temporaryFolder();
 
