@@ -242,10 +242,10 @@ export class SqliteDatabase {
       if (this.connection.isTransaction) this.connection.exec('ROLLBACK');
       throw this.explained(error);
     }
-    this.idle ??= setTimeout(() => {
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => {
       this.copyLog();
     }, IDLE_MS).unref();
-    this.idle.refresh();
     this.changed.ring();
     this.otherThreads.postMessage(null);
     return result;

@@ -70,9 +70,8 @@ export const leftOutOfBlock = async (
 };
 
 /**
- * Asks for more logs than an answer has, to learn that the endpoint returns more: all logs of the newest blocks, without
- * a filter, and the logs of the answer's filter of more blocks. On a busy chain, the former are more than most filters
- * match.
+ * Asks for more logs than an answer has, to learn that the endpoint returns more: all logs of the newest blocks, which
+ * are more than most filters match on a busy chain, and then the logs of the answer's filter of more blocks.
  * @returns whether the endpoint returned a longer answer, so that this answer is whole
  */
 const givesLonger = async (
@@ -88,14 +87,14 @@ const givesLonger = async (
     { range: newest(head, 2 ** times), filter: ANY },
     { range: newest(last, Math.min(8 ** (times + 1), endpoint.rangeLimit.value)), filter },
   ];
-  // Some endpoints refuse requests without a filter, or for so many blocks.
-  const outcomes = await endpoint.tryCall(probes.map((probe) => getLogs(probe.range, probe.filter))).catch(unlessNone);
-  for (const [at, outcome] of outcomes.entries()) {
-    const probe = probes[at];
-    if (!probe || 'error' in outcome) continue;
+  for (const probe of probes) {
+    // Some endpoints refuse requests without a filter, or for so many blocks.
+    const [outcome] = await endpoint.tryCall([getLogs(probe.range, probe.filter)]).catch(unlessNone);
+    if (!outcome || 'error' in outcome) continue;
     endpoint.rangeLengths.received(checkLogs(outcome.result, { ...probe.filter, ...probe.range }).length);
+    if (lengths.isLongerThan(logs.length)) return true;
   }
-  return lengths.isLongerThan(logs.length);
+  return false;
 };
 
 const newest = (to: number, blocks: number): BlockRange => ({ from: Math.max(0, to - blocks + 1), to });
