@@ -67,15 +67,15 @@ export class BusReplay {
   }
 
   /**
-   * Yields the changes of a channel after a position, without end, if there is any message.
+   * Yields the changes of a channel after a position, up to where the topic ended when the reading began or later.
    * @throws MessagesDeleted if some are deleted before they are read
    */
   async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
     const partition = this.partitionOf(channel);
     let reached = position;
     let offset = await this.findStartOffset(partition, position, signal);
-    if (offset === undefined) return;
-    for (;;) {
+    const { latest } = await this.endsOf(partition, signal);
+    while (offset !== undefined && offset < latest) {
       const { piece, next }: BusPiece = await this.pieces.at({ partition, offset }, signal);
       for (const page of piece.pages(channel, { after: reached }, this.options.reader)) {
         reached = page.end.position;

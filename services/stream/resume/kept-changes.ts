@@ -35,6 +35,7 @@ export class KeptChanges implements Pick<ChannelHistory, 'replay' | 'gapAfter'> 
     const { bus } = this.options;
     let reached = after;
     for (let lost: MessagesDeleted | undefined; ;) {
+      const begun = reached;
       const first = await bus.firstPosition(channel, signal);
       if (first === undefined || first > reached + 1) {
         for await (const page of this.beforeTopic(channel, { after: reached, first, lost }, signal)) {
@@ -48,12 +49,18 @@ export class KeptChanges implements Pick<ChannelHistory, 'replay' | 'gapAfter'> 
           reached = page.end.position;
           yield page;
         }
-        return;
       } catch (error) {
         if (!(error instanceof MessagesDeleted)) throw error;
         lost = error;
         bus.forgetEnds(channel);
+        continue;
       }
+      for await (const page of this.upToNow(channel, reached, signal)) {
+        reached = page.end.position;
+        yield page;
+      }
+      // Memory reaches back to here by now, unless very many messages were published meanwhile.
+      if (reached === begun) return;
     }
   }
 
@@ -86,10 +93,27 @@ export class KeptChanges implements Pick<ChannelHistory, 'replay' | 'gapAfter'> 
     const { streams, eventStore } = this.options;
     const until = first === undefined ? await eventStore.head() : first - 1;
     if (await streams.has(channel, { after, until }, signal)) {
-      for await (const page of streams.changes(channel, { after, until }, signal))
-        yield page.deliveries.length > 0 ? { ...page, source: 'event_store' } : page;
+      yield* this.stored(channel, { after, until }, signal);
       // Without `lost`, `gapAfter` has shown that there is no gap.
     } else if (lost) throw lost;
     yield { deliveries: [], end: resumePointAfter(Math.max(after, until)) };
+  }
+
+  /**
+   * Yields what is stored now and was not in the topic at its end. The memory of a node that began to follow an empty partition
+   * covers only what is stored after that moment, and the next message, which would end a wait, may never come.
+   */
+  private async *upToNow(channel: Channel, after: Position, signal: AbortSignal): AsyncGenerator<Page> {
+    const until = await this.options.eventStore.head();
+    if (until > after) yield* this.stored(channel, { after, until }, signal);
+  }
+
+  private async *stored(
+    channel: Channel,
+    range: { after: Position; until: Position },
+    signal: AbortSignal,
+  ): AsyncGenerator<Page> {
+    for await (const page of this.options.streams.changes(channel, range, signal))
+      yield page.deliveries.length > 0 ? { ...page, source: 'event_store' } : page;
   }
 }
