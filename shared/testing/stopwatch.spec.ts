@@ -8,5 +8,5 @@ it('tells no more time than has passed, and on a machine that is always busy sti
   await pause(100);
   const told = passedMs();
   expect(told).toBeLessThanOrEqual(performance.now() - startedAt);
-  expect(told).toBeGreaterThanOrEqual(4);
+  expect(told).toBeGreaterThanOrEqual(25);
 });

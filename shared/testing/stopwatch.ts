@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 
 /** What Linux knows of tasks that wait; each file's `some … total=` counts the microseconds in which any did. */
 const PRESSURE_FILES = ['/proc/pressure/cpu', '/proc/pressure/io'];
-/** However busy the machine is, some of the time passes, so that a wait ends. */
-const STANDS_STILL_AT_MOST = 0.95;
+/** However busy the machine is, some of the time passes, so that a wait of a minute ends, and says for what, before jest ends its test. */
+const STANDS_STILL_AT_MOST = 0.7;
 
 const stalledMs = (): number => {
   let totalUs = 0;
