@@ -85,11 +85,10 @@ export class ChainContracts {
     await this.requireOverrides();
     const { entryPoint, accountFactory } = this.chain;
     const funder = new Funder(this.transactions, this.chain.chainId, funderKey);
-    await Promise.all([
-      this.deploy(funder, entryPoint, ENTRY_POINT_SALT, contractCode.EntryPoint),
-      this.deploy(funder, accountFactory, FACTORY_SALT, concat([contractCode.SimpleAccountFactory, word(entryPoint)])),
-      ...this.executors.map(({ address }) => this.topUp(funder, address, executorWei)),
-    ]);
+    const factoryCode = concat([contractCode.SimpleAccountFactory, word(entryPoint)]);
+    await this.deploy(funder, entryPoint, ENTRY_POINT_SALT, contractCode.EntryPoint);
+    await this.deploy(funder, accountFactory, FACTORY_SALT, factoryCode);
+    for (const { address } of this.executors) await this.topUp(funder, address, executorWei);
     const paymaster = await this.ensurePaymaster(funder);
     // Without a funder, the withdrawal itself reports who has too little.
     if (funderKey !== undefined) await this.letOwnerWithdraw(funder);

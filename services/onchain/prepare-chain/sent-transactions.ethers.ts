@@ -112,9 +112,13 @@ export class OperatorTransactions {
   }
 }
 
-/** The account that pays. Its transactions may be sent concurrently: they have consecutive nonces. */
+/**
+ * The account that pays. Each of its transactions is sent when a block has the one before: Hardhat's node refuses any other order,
+ * and anvil may never include a transaction that arrives while anvil makes the block of the one before.
+ */
 export class Funder {
-  private nonce: Promise<number> | undefined;
+  /** Counted here, because another node behind the same URL may not have seen the newest block yet. */
+  private nextNonce: number | undefined;
 
   constructor(
     private readonly transactions: OperatorTransactions,
@@ -122,6 +126,7 @@ export class Funder {
     private readonly key: string | undefined,
   ) {}
 
+  /** Not to be called before the call before has returned. */
   async send(call: OperatorCall): Promise<string> {
     const { key } = this;
     if (key === undefined) {
@@ -129,9 +134,10 @@ export class Funder {
       throw new CannotStart(`${what}: name a file with the key of an account that pays by --funder-key-file`);
     }
     const wallet = new Wallet(key);
-    const mine = this.nonce ?? this.transactions.nextNonce(wallet.address);
-    this.nonce = mine.then((nonce) => nonce + 1);
-    return this.transactions.send(wallet, { ...call, nonce: await mine });
+    const nonce = this.nextNonce ?? (await this.transactions.nextNonce(wallet.address));
+    const hash = await this.transactions.send(wallet, { ...call, nonce });
+    this.nextNonce = nonce + 1;
+    return hash;
   }
 }
 

@@ -35,12 +35,13 @@ const given = async (
 it.each<[string, NodeHabits, 'berlin' | undefined]>([
   ['takes five calls in one request', { batchMax: 5 }, undefined],
   ['takes one call in one request', { batchMax: 1 }, undefined],
+  ['refuses a transaction before the one before is in a block', { queuesNothing: true }, undefined],
   ['refuses tips below 25 gwei, and tells no tip', { leastTip: 25n * GWEI, lacks: NO_TIPS }, undefined],
   ['has no base fee, and tells no tip', { leastTip: GWEI, lacks: NO_TIPS }, 'berlin'],
 ])('a chain is prepared at a node that %s', async (_, habits, hardfork) => {
   const { chain } = await given(habits, hardfork);
   const administration = chainAdministration(await testFoundation());
-  const { paymaster } = await administration.prepare(chain, FUNDING);
+  const { paymaster } = await administration.prepare(chain, { ...FUNDING, executors: 4 });
   const state = await administration.state(chain);
   expect(state).toMatchObject({ missing: [], paymaster: { address: paymaster, depositWei: String(ETHER) } });
   await administration.withdraw(chain, ETHER, `0x${'1'.repeat(40)}`);

@@ -1,4 +1,4 @@
-import { Transaction } from 'ethers';
+import { JsonRpcProvider, Transaction } from 'ethers';
 import {
   changing,
   ProviderGateway,
@@ -22,12 +22,13 @@ export interface NodeHabits {
   takesNoOverrides?: boolean;
   /** The node refuses requests with more calls. */
   batchMax?: number;
+  /** The node refuses a transaction as long as no block has the one before, as Hardhat's does. */
+  queuesNothing?: boolean;
 }
 
 /** Starts a node in front of another node, with these habits, which a test may change later. */
 export const startNodeWith = async (habits: NodeHabits, nodeUrl: string): Promise<ProviderGateway> => {
   const node = await ProviderGateway.start(nodeUrl, 'here');
-  const refuse = refusing((asked) => refusalBy(habits, asked));
   const change = changing(({ method }, result) =>
     method === 'eth_maxPriorityFeePerGas' && habits.suggests !== undefined ? quantity(habits.suggests) : result,
   );
@@ -36,9 +37,28 @@ export const startNodeWith = async (habits: NodeHabits, nodeUrl: string): Promis
     const requests = requestsIn(body);
     if (requests.length > (habits.batchMax ?? Infinity)) return JSON.stringify([{ jsonrpc: '2.0', id: null, error }]);
     if (requests.some(({ method }) => method === SEND)) await habits.takesTransactionsAfter;
+    const early = habits.queuesNothing === true ? await tooEarly(requests, nodeUrl) : [];
+    const refuse = refusing((asked) => (early.includes(asked.id) ? NONCE_TOO_HIGH : refusalBy(habits, asked)));
     return change(body, () => refuse(body, honest));
   };
   return node;
+};
+
+const NONCE_TOO_HIGH: RpcRefusal = { code: -32_000, message: 'nonce too high' };
+
+/** Returns the ids of the requests that send a transaction while no block has the sender's transaction before. */
+const tooEarly = async (requests: readonly RpcRequest[], nodeUrl: string): Promise<unknown[]> => {
+  const chain = new JsonRpcProvider(nodeUrl, undefined, { staticNetwork: true });
+  try {
+    const early = requests.map(async (request) => {
+      if (request.method !== SEND) return [];
+      const { from, nonce } = Transaction.from(String(request.params[0]));
+      return from !== null && nonce > (await chain.getTransactionCount(from)) ? [request.id] : [];
+    });
+    return (await Promise.all(early)).flat();
+  } finally {
+    chain.destroy();
+  }
 };
 
 const SEND = 'eth_sendRawTransaction';
