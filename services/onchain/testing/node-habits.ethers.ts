@@ -1,4 +1,5 @@
-import { JsonRpcProvider, Transaction } from 'ethers';
+import { Transaction } from 'ethers';
+import { callNode } from '../../../shared/testing/chain/call-node.ts';
 import {
   changing,
   ProviderGateway,
@@ -48,17 +49,12 @@ const NONCE_TOO_HIGH: RpcRefusal = { code: -32_000, message: 'nonce too high' };
 
 /** Returns the ids of the requests that send a transaction while no block has the sender's transaction before. */
 const tooEarly = async (requests: readonly RpcRequest[], nodeUrl: string): Promise<unknown[]> => {
-  const chain = new JsonRpcProvider(nodeUrl, undefined, { staticNetwork: true });
-  try {
-    const early = requests.map(async (request) => {
-      if (request.method !== SEND) return [];
-      const { from, nonce } = Transaction.from(String(request.params[0]));
-      return from !== null && nonce > (await chain.getTransactionCount(from)) ? [request.id] : [];
-    });
-    return (await Promise.all(early)).flat();
-  } finally {
-    chain.destroy();
-  }
+  const sends = requests.filter(({ method }) => method === SEND);
+  const early = sends.map(async ({ id, params }) => {
+    const { from, nonce } = Transaction.from(String(params[0]));
+    return nonce > Number(await callNode(nodeUrl, 'eth_getTransactionCount', [from, 'latest'])) ? [id] : [];
+  });
+  return (await Promise.all(early)).flat();
 };
 
 const SEND = 'eth_sendRawTransaction';

@@ -5,7 +5,9 @@ import type { Offsets } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { MessageReader } from '../domain/chain-message.ts';
 import { Cursors } from '../../../shared/keys/stream-cursors.ts';
-import { CHAIN_ID, newContract, TRANSFER } from '../testing/fake-catcher.ts';
+import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
+import { TestClock } from '../../../shared/testing/test-foundation.ts';
+import { aRecord, CHAIN_ID, FakeCatcher, newContract, TRANSFER } from '../testing/fake-catcher.ts';
 import { BusReplay } from './bus-replay.ts';
 
 const HOUR_MS = 3_600_000;
@@ -51,4 +53,35 @@ describe('the search for the first message of a topic whose messages are deleted
     leaving.abort(new Error('the client left'));
     await expect(search).rejects.toThrow('the client left');
   });
+});
+
+it('a replay reads on where the topic has grown meanwhile, and ends at its end', async () => {
+  const contractAddress = newContract();
+  const clock = new TestClock();
+  const messageBus = new MemoryMessageBus();
+  await messageBus.createTopics([topics.chainEvents]);
+  const catcher = new FakeCatcher(messageBus, new MemoryReadStore(), () => clock.now(), new Uint8Array(32));
+  const publish = async (block: number) => {
+    const { position } = catcher.store('observed', aRecord({ contractAddress, block }));
+    await catcher.publish();
+    clock.time += 5_000;
+    return position;
+  };
+  const replay = new BusReplay({
+    messageBus,
+    genuine: { filter: (messages) => Promise.resolve([...messages]) },
+    reader: new MessageReader(new Cursors(new Uint8Array(32)), () => undefined),
+    clock,
+  });
+  const channel = {
+    ...{ watchId: `wch_${contractAddress}${TRANSFER}`, chainId: CHAIN_ID, contractAddress },
+    ...{ eventSignature: TRANSFER, finality: 'latest' as const },
+  };
+  const published = [await publish(1)];
+  const read: number[] = [];
+  for await (const { deliveries } of replay.changesAfter(channel, 0, new AbortController().signal)) {
+    read.push(...deliveries.map(({ position }) => position));
+    if (published.length < 4) published.push(await publish(published.length + 1));
+  }
+  expect(read).toEqual(published);
 });

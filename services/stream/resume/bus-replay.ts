@@ -67,15 +67,19 @@ export class BusReplay {
   }
 
   /**
-   * Yields the changes of a channel after a position, up to where the topic ended when the reading began or later.
+   * Yields the changes of a channel after a position, up to the end of the topic. The end is at most a second old.
    * @throws MessagesDeleted if some are deleted before they are read
    */
   async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
     const partition = this.partitionOf(channel);
     let reached = position;
-    let offset = await this.findStartOffset(partition, position, signal);
-    const { latest } = await this.endsOf(partition, signal);
-    while (offset !== undefined && offset < latest) {
+    let ends = await this.endsOf(partition, signal);
+    if (ends.first === undefined) return;
+    let offset = await this.findStartOffset(partition, { position, ends }, signal);
+    for (;;) {
+      // The topic may have grown while a slow reader came to its end.
+      if (offset >= ends.latest) ends = await this.endsOf(partition, signal);
+      if (offset >= ends.latest) return;
       const { piece, next }: BusPiece = await this.pieces.at({ partition, offset }, signal);
       for (const page of piece.pages(channel, { after: reached }, this.options.reader)) {
         reached = page.end.position;
@@ -99,16 +103,12 @@ export class BusReplay {
     return this.options.messageBus.partitionOf(topic, channelKey(channel));
   }
 
-  /**
-   * Returns the offset of a message at or before `position`, else the first offset; `undefined` if there is no message.
-   */
+  /** Returns the offset of a message at or before `position`, else the first offset. */
   private async findStartOffset(
     partition: number,
-    position: Position,
+    { position, ends }: { position: Position; ends: Ends },
     signal: AbortSignal,
-  ): Promise<bigint | undefined> {
-    const ends = await this.endsOf(partition, signal);
-    if (ends.first === undefined) return undefined;
+  ): Promise<bigint> {
     const now = this.options.clock.now();
     for (let backMs = LOOK_BACK_FIRST_MS; backMs < now; backMs *= LOOK_BACK_FACTOR) {
       const stepMs = backMs / LOOK_BACK_STEPS;

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chainEventsStream } from '../../../schemas/events/event-catcher/chain-events.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { aRecord, CHAIN_ID, newContract } from '../testing/fake-catcher.ts';
+import { aRecord, newContract } from '../testing/fake-catcher.ts';
 import { feedUnderTest, withinTicks, type MemorySubscriber } from '../testing/feed-under-test.ts';
 
 describe('a node that began to follow a partition before the relay had published its first messages', () => {
@@ -15,24 +13,14 @@ describe('a node that began to follow a partition before the relay had published
     await feed.catcher.register(contractAddress);
     positions = [];
     for (let block = 1; block <= 3; block += 1) await store(block);
-    const other = anEvent({ type: 'AppRevoked', data: { appId: 'app_9' } });
-    await feed.eventStore.append('app-app_9', -1, [other]);
-    const first = await feed.subscribe(contractAddress);
-    await withinTicks(() => first.answer !== undefined, 'the node must follow the partition');
+    await feed.storeElsewhere();
+    // The node follows the partition from now on.
+    await feed.subscribe(contractAddress);
   });
   afterEach(() => feed.close());
 
   const store = async (block: number): Promise<void> => {
-    const record = aRecord({ contractAddress, block });
-    const time = feed.clock.now();
-    const event = anEvent({ type: 'ChainEventObserved', data: { ...record }, time });
-    const { position } = await feed.eventStore.append(
-      chainEventsStream(CHAIN_ID, contractAddress),
-      positions.length - 1,
-      [event],
-    );
-    feed.catcher.stored.push({ position, change: 'observed', record, time });
-    positions.push(position);
+    positions.push(await feed.store('observed', aRecord({ contractAddress, block })));
   };
   const becomesLive = ({ emitted }: MemorySubscriber) =>
     withinTicks(() => emitted.some(({ name }) => name === 'live'), 'the subscription must become live');

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { chainEventsStream } from '../../../schemas/events/event-catcher/chain-events.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { aRecord, CHAIN_ID, newContract } from '../testing/fake-catcher.ts';
 import { feedUnderTest, MemoryBuffer, MemorySubscriber, withinTicks } from '../testing/feed-under-test.ts';
 import { TruncatedBus } from '../testing/truncated-bus.ts';
@@ -32,17 +31,11 @@ describe('a cursor that is older than the topic', () => {
     block: number,
     { change = 'observed', signature = 'Transfer' }: { change?: Change; signature?: string } = {},
   ) => {
-    const { eventStore, catcher, clock } = feed;
     const isOther = signature !== 'Transfer';
     const record = aRecord({ contractAddress, block, ...(isOther && { signature }) });
-    const type = change === 'observed' ? 'ChainEventObserved' : 'ChainEventReverted';
-    const [newest] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
-    const time = (clock.time += 10);
-    const event = anEvent({ type, data: { ...record }, time });
-    const { position } = await eventStore.append(stream, newest?.revision ?? -1, [event]);
-    const between = anEvent({ type: 'AppRevoked', data: { appId: 'app_9' }, time });
-    if (block % 3 === 0) await eventStore.append(`app-${String(position)}`, -1, [between]);
-    catcher.stored.push({ position, change, record, time });
+    feed.clock.time += 10;
+    const position = await feed.store(change, record);
+    if (block % 3 === 0) await feed.storeElsewhere();
     if (!isOther) positions.push(position);
   };
   /** Stores events, one in seven reverted and one in five of another channel, and publishes them. */

@@ -1,12 +1,15 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { chainEventsStream, type ObservedRecord } from '../../../schemas/events/event-catcher/chain-events.ts';
 import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
-import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
+import type { Change, StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { MemoryMessageBus } from '../../../shared/testing/engines/message-bus.memory.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
 import { BatchServer } from '../../../shared/message-bus/consumers/batch-server.ts';
 import { Projections } from '../../../shared/edge/answers/projections.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
+import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { MemoryReadStore } from '../../../shared/testing/engines/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
@@ -121,6 +124,25 @@ const nodeOn = async (given: Omit<StreamOptions, 'subscriptionsPerConnection'>) 
   return { ...stream, stop: () => Promise.all([server.close(), tail.loop.stop()]) };
 };
 
+const storing = (eventStore: EventStore, clock: TestClock, catcher: FakeCatcher) => ({
+  /** Stores a change in the event store too, as the newest event of its contract. @returns its position */
+  store: async (change: Change, record: ObservedRecord): Promise<Position> => {
+    const stream = chainEventsStream(CHAIN_ID, record.ContractAddress);
+    const [newest] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
+    const type = change === 'observed' ? 'ChainEventObserved' : 'ChainEventReverted';
+    const time = clock.now();
+    const event = anEvent({ type, data: { ...record }, time });
+    const { position } = await eventStore.append(stream, newest?.revision ?? -1, [event]);
+    catcher.stored.push({ position, change, record, time });
+    return position;
+  },
+  /** Stores an event of another stream. */
+  storeElsewhere: async (): Promise<void> => {
+    const appId = `app_${String(await eventStore.head())}`;
+    await eventStore.append(`app-${appId}`, -1, [anEvent({ type: 'AppRevoked', data: { appId }, time: clock.now() })]);
+  },
+});
+
 /** Feeds and subscriptions without sockets, on a clock that the test sets. */
 export const feedUnderTest = async ({ messageBus = new MemoryMessageBus() } = {}) => {
   const clock = new TestClock();
@@ -160,6 +182,7 @@ export const feedUnderTest = async ({ messageBus = new MemoryMessageBus() } = {}
       });
       return subscriber;
     },
+    ...storing(eventStore, clock, catcher),
     /** Asks for a page over plain HTTP. */
     readPage: async (
       contractAddress: string,
