@@ -12,6 +12,7 @@ import {
   isCovered,
   finish,
   defer,
+  replaceWindow,
   skipAhead,
   stopWatch,
   storedAt,
@@ -125,6 +126,14 @@ describe('skipping ahead', () => {
     expect(after(progress, skipAhead(headers(11), 10, [])).window[0].number).toBe(11);
     expect(() => after(progress, skipAhead(headers(900), 9, []))).toThrow('the new window is not ahead of the old one');
     expect(() => after(progress, skipAhead(headers(12), 12, []))).toThrow('the new window is not ahead of the old one');
+  });
+});
+
+describe('a chain that lost final blocks', () => {
+  it('has a watch read up to the new window, where the watch was reading later blocks', () => {
+    const { window, backfills } = after(reading(joining(9)), replaceWindow(headers(6), 5, [watch]));
+    expect(numbers(window)).toEqual([6, 7, 8]);
+    expect(backfills).toEqual([joining(6, 6)]);
   });
 });
 

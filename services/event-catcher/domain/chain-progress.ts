@@ -137,9 +137,15 @@ const readAfter =
       newJoiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),
     );
     const starts = new Map(all.map(({ id, startBlock }) => [id, startBlock]));
-    // Ranges that began after `last` had read blocks that have left the chain.
+    // Ranges that began after `last` had read blocks that have left the chain. A joining range ends at the new window:
+    // what comes after is read at the head.
     const behind = withRanges(progress, (range) =>
-      range.joins ? from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)) : upTo(last)(range),
+      range.joins
+        ? {
+            ...from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)),
+            to: Math.min(range.to, window[0].number),
+          }
+        : upTo(last)(range),
     );
     return { ...behind, window, backfills: [...behind.backfills, ...ranges] };
   };
