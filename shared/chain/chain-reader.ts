@@ -151,9 +151,9 @@ export interface ChainReader {
   /**
    * `eth_getLogs` by block hash, so that it cannot return logs of another fork; in log order. If it returns none
    * although the bloom promises some, reads the whole block once more to check it against the bloom. Once the receipts
-   * of a block prove that its bloom promises too much, `usesBlooms` becomes false.
+   * of a block prove that its bloom promises too much, `usesBlooms` becomes false. The logs have the time of the header.
    */
-  logsOfBlock(header: BlockOfLogs, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]>;
+  logsOfBlock(header: BlockHeader, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]>;
   /**
    * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`: a
    * provider that does not have that block yet would silently omit logs. If an answer has so many logs that it may be

@@ -112,7 +112,7 @@ export class JsonRpcChainReader implements ChainReader {
     return header && this.withUsableBloom(header);
   }
 
-  async logsOfBlock(block: BlockOfLogs, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]> {
+  async logsOfBlock(block: BlockHeader, filter: LogFilter, how?: ReadingOfBlock): Promise<ChainLog[]> {
     const logs = await this.askOfBlock('logs', block, (endpoint, usable) => logsOfBlock(endpoint, usable, filter, how));
     this.compareWithBloom(block, logs);
     return logs;
@@ -186,10 +186,10 @@ export class JsonRpcChainReader implements ChainReader {
    * Asks about one block. If no endpoint has logs that explain its bloom, and one proves that the bloom has bits of no
    * log, asks again without the bloom.
    */
-  private async askOfBlock<Answer>(
+  private async askOfBlock<Block extends BlockOfLogs, Answer>(
     what: string,
-    block: BlockOfLogs,
-    read: (endpoint: JsonRpcEndpoint, block: BlockOfLogs) => Promise<Answer>,
+    block: Block,
+    read: (endpoint: JsonRpcEndpoint, block: Block) => Promise<Answer>,
   ): Promise<Answer> {
     let isOverstated = false;
     const ask = () =>

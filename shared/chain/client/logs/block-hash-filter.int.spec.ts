@@ -182,7 +182,10 @@ describe('a node that is asked for the logs of a block by its hash', () => {
     const timesOf = async (blockTimestamp: unknown) => {
       node.lie = (method, truth) =>
         method === 'eth_getLogs' ? (truth as object[]).map((log) => ({ ...log, blockTimestamp })) : truth;
-      return (await reader.logsOfRange(1, 3, FILTER)).map((log) => log.blockTimestamp);
+      const times = (await reader.logsOfRange(1, 3, FILTER)).map((log) => log.blockTimestamp);
+      const ofBlock = await reader.logsOfBlock(block, FILTER);
+      expect(ofBlock.map((log) => log.blockTimestamp)).toEqual(ofBlock.map(() => block.timestamp));
+      return times;
     };
     const [first, , last] = chain.logs.slice(20).map(({ blockTimestamp }) => blockTimestamp ?? 0);
     if (first === undefined || last === undefined) throw new Error('there are logs');

@@ -6,7 +6,7 @@ import {
   chanceInBloom,
   isPartOfBloom,
 } from '../../bloom.ts';
-import type { BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from '../../chain-reader.ts';
+import type { BlockHeader, BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } from '../../chain-reader.ts';
 import { InvalidAnswer, OtherHash } from '../answers/checked-answers.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
@@ -26,14 +26,24 @@ const CHANCE_MAX = 0.01;
  * `eth_getLogs` by block hash. If it returns none although the bloom promises some, reads the whole block to check it
  * against the bloom, and then against the receipts. If even one block is too much for the endpoint, uses
  * `eth_getBlockReceipts`, or the receipts one by one; also to check an answer that may be truncated, and for logs with
- * another block hash.
+ * another block hash. The logs have the time of the header: providers do not always send that of the block.
  * @throws OverstatedBloom, MisnamedBlock
  */
 export const logsOfBlock = async (
   endpoint: JsonRpcEndpoint,
+  header: BlockHeader,
+  filter: LogFilter,
+  how: ReadingOfBlock = {},
+): Promise<ChainLog[]> => {
+  const logs = await readBlock(endpoint, header, filter, how);
+  return logs.map((log) => ({ ...log, blockTimestamp: header.timestamp }));
+};
+
+const readBlock = async (
+  endpoint: JsonRpcEndpoint,
   block: BlockOfLogs,
   filter: LogFilter,
-  { chosenFrom = 0, isAgain = false }: ReadingOfBlock = {},
+  { chosenFrom = 0, isAgain = false }: ReadingOfBlock,
 ): Promise<ChainLog[]> => {
   try {
     const logs = await wholeBlock(endpoint, block, filter, isAgain);
