@@ -48,6 +48,12 @@ interface EndpointState {
   head: BlockHeader | undefined;
 }
 
+interface Asked {
+  state: EndpointState;
+  /** By `performance.now()`. */
+  askedAt: number;
+}
+
 /**
  * The JSON-RPC endpoints of a chain: asks the fastest trusted one, and the others if it fails, returns provably false
  * data, lags behind or is rate limited. A process has one client of each chain, so that what one question shows of an
@@ -127,7 +133,8 @@ export class ChainClient {
       const answers: Validated[] = [];
       for (const state of this.inOrder()) {
         // An endpoint that is down could take its full timeout each time.
-        if (answers.length > 0 && state.health.isGivenUp(performance.now())) break;
+        const askedAt = performance.now();
+        if (answers.length > 0 && state.health.isGivenUp(askedAt)) break;
         try {
           if (range) requireWithin(state.endpoint, range);
           answers.push(await this.askOne(state, read, withinMs));
@@ -135,7 +142,7 @@ export class ChainClient {
           if (answers.length === enough) break;
         } catch (error) {
           if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
-          this.note(error, state, failures);
+          this.note(error, { state, askedAt }, failures);
         }
       }
       const { messages, tooLarge, perhapsTooLarge, withoutState, isAskedAgain } = failures;
@@ -180,22 +187,25 @@ export class ChainClient {
   }
 
   /** @throws errors that are not about this endpoint */
-  private note(error: unknown, state: EndpointState, failures: Failures): void {
+  private note(error: unknown, { state, askedAt }: Asked, failures: Failures): void {
     const { endpoint, name } = state;
+    const failed = () => {
+      setAside(state, askedAt);
+    };
     if (error instanceof PerhapsTooLarge) {
       // The endpoint may be failing, so others should not wait for it.
-      setAside(state);
+      failed();
       failures.perhapsTooLarge = largerOf(error, failures.perhapsTooLarge);
     } else if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
     else if (error instanceof StateUnavailable) failures.withoutState += 1;
     else if (error instanceof RefusesBlocks) {
-      if (!error.isPruned) setAside(state);
+      if (!error.isPruned) failed();
       failures.refused += 1;
       failures.pruned += Number(error.isPruned);
     } else if (!isFault(error)) throw error;
     else if (isRateLimited(error)) failures.isAskedAgain ||= takesRequestsSoon(error);
     else {
-      setAside(state);
+      failed();
       if (error instanceof NoMethod) failures.missing.push(error.method);
     }
     failures.messages.push(`${name}: ${endpoint.address.redact(error.message)}`);
@@ -213,13 +223,14 @@ export class ChainClient {
   }
 
   private async measure(state: EndpointState): Promise<void> {
+    const startedAt = performance.now();
     try {
       await this.requireChain(state);
       const askedAt = performance.now();
       state.head = await this.askOne(state, (endpoint) => askHead(endpoint, this.chainId));
       state.health.measured(performance.now() - askedAt);
     } catch (error) {
-      if (!this.closing.signal.aborted && isFault(error) && !isRateLimited(error)) setAside(state);
+      if (!this.closing.signal.aborted && isFault(error) && !isRateLimited(error)) setAside(state, startedAt);
     }
   }
 
@@ -234,8 +245,8 @@ export class ChainClient {
  * Moves an endpoint behind the others. Another node may answer at the same address afterwards, so what was learned of
  * the last one is forgotten.
  */
-const setAside = (state: EndpointState): void => {
-  state.health.failed(performance.now());
+const setAside = (state: EndpointState, askedAt: number): void => {
+  state.health.failed(performance.now(), askedAt);
   state.isOfChain = false;
   if (state.endpoint.takesBlockHash) state.endpoint.takesBlockHash = undefined;
 };

@@ -23,6 +23,18 @@ describe('the health of an endpoint', () => {
     expect(health.quarantinedUntilMs).toBe(3_010);
   });
 
+  it('gives it up after three failures, each of a request that began after the failure before', () => {
+    const health = new EndpointHealth(1_000);
+    for (const nowMs of [100, 110, 120, 130]) health.failed(nowMs, 90);
+    expect(health.isGivenUp(130)).toBe(false);
+    health.failed(200, 100);
+    health.failed(210, 199);
+    expect(health.isGivenUp(210)).toBe(false);
+    health.failed(300, 200);
+    expect(health.isGivenUp(300)).toBe(true);
+    expect(health.isGivenUp(health.quarantinedUntilMs)).toBe(false);
+  });
+
   it('trusts what answers at once, and forgets its failures once it has answered for as long as it was left alone', () => {
     const health = new EndpointHealth(1_000);
     health.failed(0);

@@ -13,6 +13,7 @@ export class EndpointHealth {
   quarantinedUntilMs = 0;
   private quarantineMs = 0;
   private failuresInARow = 0;
+  private failedAtMs = -Infinity;
 
   constructor(private readonly firstQuarantineMs: number) {}
 
@@ -33,9 +34,12 @@ export class EndpointHealth {
     this.quarantinedUntilMs = Math.min(this.quarantinedUntilMs, nowMs);
   }
 
-  failed(nowMs: number): void {
-    this.failuresInARow += 1;
-    // Concurrent requests count as one failure.
+  /** @param askedAtMs when the request began. Requests in progress at one failure count as one. */
+  failed(nowMs: number, askedAtMs = nowMs): void {
+    if (askedAtMs >= this.failedAtMs) {
+      this.failuresInARow += 1;
+      this.failedAtMs = nowMs;
+    }
     if (nowMs >= this.quarantinedUntilMs) {
       this.quarantineMs = Math.max(this.firstQuarantineMs, Math.min(QUARANTINE_MAX_MS, 2 * this.quarantineMs));
     }
