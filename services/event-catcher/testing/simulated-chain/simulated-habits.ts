@@ -121,11 +121,14 @@ export const HONEST: EndpointNature = {
   refusesOddly: false,
 };
 
-/** These withhold no logs of whole blocks: without reliable blooms, nobody could find out. */
-export const withoutWithholding = (endpoint: EndpointNature): EndpointNature => ({
+/**
+ * The endpoint without faults that are found out by reliable blooms only: withheld logs of whole blocks and, where
+ * blooms promise logs that do not exist, invented logs.
+ */
+export const withoutHabits = (endpoint: EndpointNature, habits: readonly Habit[]): EndpointNature => ({
   ...endpoint,
-  likelihoods: { ...endpoint.likelihoods, withholding: 0 },
-  lasting: endpoint.lasting.filter((habit) => habit !== 'withholding'),
+  likelihoods: { ...endpoint.likelihoods, ...Object.fromEntries(habits.map((habit) => [habit, 0])) },
+  lasting: endpoint.lasting.filter((habit) => !habits.includes(habit)),
 });
 
 /**

@@ -4,7 +4,7 @@ import {
   HONEST,
   randomEndpoints,
   withoutHistory,
-  withoutWithholding,
+  withoutHabits,
   type EndpointNature,
   type Habit,
 } from './simulated-habits.ts';
@@ -53,7 +53,11 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
   const found = isDevelopment ? [HONEST] : randomEndpoints(random);
   const anyEndpoints = !isDevelopment && random.chance(0.2) ? withoutHistory(random, found, PRUNED_MOST) : found;
   const areBloomsTrue = overstates === 0 && anyEndpoints.every(({ odd }) => odd.hasBlooms);
-  const endpoints = areBloomsTrue ? anyEndpoints : anyEndpoints.map(withoutWithholding);
+  const undetected: Habit[] = [
+    ...(areBloomsTrue ? [] : ['withholding' as const]),
+    ...(overstates > 0 ? ['inventing' as const] : []),
+  ];
+  const endpoints = anyEndpoints.map((endpoint) => withoutHabits(endpoint, undetected));
   return {
     settings: {
       chainId: CHAIN_ID,

@@ -11,7 +11,7 @@ import type { Position } from '../../../../shared/event-store/event-store.ts';
 import { recordKey } from '../../domain/observed-records.ts';
 import type { Branch, SimulatedBlock, SimulatedChain } from '../../../../shared/testing/chain/simulated-chain.ts';
 import { recordsOf } from './simulated-records.ts';
-import { isAmong } from './unread-ranges.ts';
+import { isAmong, type Unread } from './unread-ranges.ts';
 
 type Progress = ChainProgressEvent['data'];
 type Verification = ChainVerificationEvent['data'];
@@ -33,6 +33,8 @@ export class CatcherInvariants {
   private readonly registered: Registered[] = [];
   /** By watch: the ranges that are deferred. */
   private readonly deferred = new Map<string, AsideEvent['data']['ranges']>();
+  /** By watch: the ranges that were gaps at some time. */
+  private readonly gaps = new Map<string, Unread[]>();
   private hasStartedAgain = false;
 
   constructor(
@@ -68,9 +70,11 @@ export class CatcherInvariants {
         return;
       case 'RangesSetAside':
         this.deferred.set(data.watchId, data.ranges);
+        for (const range of data.ranges) this.noteGap(data.watchId, range);
         return;
       case 'ChainAdvanced':
         this.progress = data;
+        for (const range of data.backfills) for (const id of range.watchIds) this.noteGap(id, range);
         if (data.repeats === undefined && this.tells.isTrue && !this.hasStartedAgain) this.compareProgress(data);
         return;
       case 'ChainVerified':
@@ -131,6 +135,16 @@ export class CatcherInvariants {
   get isAnchored(): boolean {
     const { canonical } = this.chain;
     return (this.progress?.anchors ?? []).some(({ number, hash }) => canonical[number]?.header.hash === hash);
+  }
+
+  /** Whether a block was in a gap at some time, so that its records may follow those of later blocks. */
+  wasInGap(watchId: string, block: number): boolean {
+    return isAmong(this.gaps.get(watchId) ?? [], block);
+  }
+
+  private noteGap(watchId: string, range: Unread): void {
+    const known = this.gaps.get(watchId) ?? [];
+    if (range.gap) this.gaps.set(watchId, [...known, range]);
   }
 
   /** The unread ranges of a watch. */

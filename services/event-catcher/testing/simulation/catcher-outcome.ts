@@ -90,8 +90,11 @@ export class CatcherOutcome {
       .map(([key]) => `${key} is not on the chain`);
     if (missing.length > 0 || wrong.length > 0) return [...missing, ...wrong];
     if (!nature.isTrue) return [];
-    // An extension backwards adds earlier blocks later.
-    const isInOrder = (key: string) => (observed.get(key)?.BlockNumber ?? -1) >= firstBlock;
+    // An extension backwards adds earlier blocks later, and so does a gap that is read in the end.
+    const isInOrder = (key: string) => {
+      const number = observed.get(key)?.BlockNumber ?? -1;
+      return number >= firstBlock && !invariants.wasInGap(watchId, number);
+    };
     const [stored, inOrder] = [[...observed.keys()].filter(isInOrder), [...known].filter(isInOrder)];
     return stored.join() === inOrder.join() ? [] : [`records of ${watchId} are not in the order of the chain`];
   }
