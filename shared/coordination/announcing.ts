@@ -3,7 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import { THIS_PROCESS } from '../loops/lease-holder.ts';
 import { inTime } from '../primitives/waiting/in-time.ts';
-import { pause } from '../primitives/waiting/pause.ts';
+import { pauseAligned } from '../primitives/waiting/pause-aligned.ts';
 import { untilAborted } from '../primitives/waiting/until-aborted.ts';
 import type { Coordination } from './coordination.ts';
 
@@ -36,7 +36,7 @@ export const announcing = ({
         renewals += 1;
         await untilAborted(readStore.announce(kind, { id, renewals, document }), signal);
         reportRunning();
-        await pause(RENEW_EVERY_MS, signal);
+        await pauseAligned(RENEW_EVERY_MS, signal);
       }
     } finally {
       if (signal.aborted) await inTime(() => readStore.withdraw(kind, { id, renewals }), WITHDRAW_WITHIN_MS);

@@ -112,6 +112,20 @@ export const coordinationContract = (
         expect(await store.lease(name)).toEqual(next);
       });
 
+      it('is renewed by its holder, and by nobody after the holder has lost it', async () => {
+        expect(await store.renewLease(name, lease)).toBeUndefined();
+        await store.replaceLease(name, undefined, lease);
+        const renewed = await store.renewLease(name, lease);
+        expect(renewed).toEqual(await store.lease(name));
+        expect(renewed).toMatchObject({ holder: 'one', epoch: 1 });
+        for (const other of [{ holder: 'two' }, { holder: null }, { epoch: 2 }]) {
+          expect(await store.renewLease(name, { ...lease, ...other })).toBeUndefined();
+        }
+        expect(await store.replaceLease(name, renewed, { holder: 'two', epoch: 2, renewals: 0 })).toBe(true);
+        expect(await store.renewLease(name, lease)).toBeUndefined();
+        expect(await store.lease(name)).toEqual({ holder: 'two', epoch: 2, renewals: 0 });
+      });
+
       it('can be released and acquired again', async () => {
         const free = { ...lease, holder: null };
         await store.replaceLease(name, undefined, lease);

@@ -37,6 +37,17 @@ export class MongoCoordination implements Coordination {
     return matchedCount === 1;
   }
 
+  async renewLease(name: string, { holder, epoch }: Pick<Lease, 'holder' | 'epoch'>): Promise<Lease | undefined> {
+    const renewed = await this.database.withDeadline(
+      this.leases.findOneAndUpdate(
+        { _id: name, holder, epoch },
+        { $inc: { renewals: 1 } },
+        { returnDocument: 'after', projection: { _id: 0 } },
+      ),
+    );
+    return renewed ?? undefined;
+  }
+
   /** A counter grows until its window ends; the next addition starts a new window. */
   async addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>> {
     if (points.length === 0) return new Map();

@@ -6,7 +6,7 @@ export interface Lease {
   holder: string | null;
   /** Grows whenever the holder changes. */
   epoch: number;
-  /** Grows while the holder is alive. */
+  /** Grows while the holder is alive and processes other than the holder read leases. */
   renewals: number;
 }
 
@@ -29,7 +29,7 @@ export interface Counted {
 export interface Announcement {
   /** A process announces at most one thing of a kind. */
   id: string;
-  /** Grows with each renewal: an observer who sees it grow knows that the process lives, whatever the clocks say. */
+  /** Grows with each renewal: another process that sees it grow knows that this one lives, whatever the clocks say. */
   renewals: number;
   document: JsonObject;
 }
@@ -43,6 +43,11 @@ export interface Coordination {
    */
   replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean>;
   /**
+   * Renews a lease, for those who watch its holder. Renewals by a holder that lost the lease change nothing.
+   * @returns the stored lease; `undefined` if it has another holder or epoch
+   */
+  renewLease(name: string, lease: Pick<Lease, 'holder' | 'epoch'>): Promise<Lease | undefined>;
+  /**
    * Adds points to counters whose window lasts, and starts a new window for the others. Ids must differ. Concurrent
    * additions of other processes are not lost, except in the moment in which a window starts.
    * @returns every counter by id, after the addition
@@ -50,7 +55,10 @@ export interface Coordination {
   addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>>;
   /** Deletes the counters whose window has ended. */
   forgetPoints(nowMs: number): Promise<void>;
-  /** Replaces the announcement of this kind and id. */
+  /**
+   * Replaces the announcement of this kind and id. An announcement that differs by its renewals alone is stored only if
+   * other processes read announcements.
+   */
   announce(kind: string, announcement: Announcement): Promise<void>;
   /** Returns the announcements of this kind that were not withdrawn, by id. */
   announcements(kind: string): Promise<Announcement[]>;

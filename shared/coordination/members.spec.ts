@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { nameHolder } from '../loops/lease-holder.ts';
+import { nameHolder, THIS_PROCESS } from '../loops/lease-holder.ts';
 import { eventually } from '../testing/eventually.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
 import { announcing } from './announcing.ts';
@@ -39,6 +39,12 @@ describe('the processes that announce themselves', () => {
     expect(await look(1)).toMatchObject([{ isAlive: false, isSilent: true }]);
     await announce('one', 3);
     expect(await look()).toMatchObject([{ isAlive: true }]);
+  });
+
+  it('include this process, which need not renew what it announces', async () => {
+    await announce(THIS_PROCESS, 1);
+    for (const ms of [5_000, 60_000])
+      expect(await look(ms)).toEqual([{ id: THIS_PROCESS, document: { size: 1 }, isAlive: true, isSilent: false }]);
   });
 
   it('are alive by what they renew, whatever their clocks and this one are set to', async () => {

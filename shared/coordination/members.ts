@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { hasEnded } from '../loops/lease-holder.ts';
+import { hasEnded, THIS_PROCESS } from '../loops/lease-holder.ts';
 import { pollLoop } from '../loops/poll-loop.ts';
 import type { SupervisedLoop } from '../loops/supervised-loop.ts';
 import type { Clock } from '../primitives/clock.ts';
@@ -17,8 +17,8 @@ export interface Member<Document> {
   id: string;
   document: Document;
   /**
-   * Whether the process is known to live: it renewed its announcement since it was first seen here, and within the last
-   * seconds.
+   * Whether the process is known to live: it is this process, or it renewed its announcement since it was first seen
+   * here, and within the last seconds.
    */
   isAlive: boolean;
   /**
@@ -94,7 +94,8 @@ export class Members<Schema extends z.ZodType> {
     for (const { id, renewals, document } of found) {
       const before = this.seen.get(id);
       const parsed = schema.safeParse(document);
-      const hasChanged = before !== undefined && before.renewals !== renewals;
+      // A process need not renew what it announces to itself.
+      const hasChanged = id === THIS_PROCESS || (before !== undefined && before.renewals !== renewals);
       const changedAt = before && !hasChanged ? before.changedAt : this.lookedAt;
       if (this.silentMs(changedAt) >= FORGOTTEN_AFTER_MS) await readStore.withdraw(kind, { id, renewals });
       // Announcements of another version may not parse; they are ignored.

@@ -27,7 +27,10 @@ describe('a leased loop', () => {
     const store = new MemoryReadStore();
     const working = new Set<string>();
     let most = 0;
-    const contender = (holder: string, leases: Pick<MemoryReadStore, 'lease' | 'replaceLease'> = store) => {
+    const contender = (
+      holder: string,
+      leases: Pick<MemoryReadStore, 'lease' | 'replaceLease' | 'renewLease'> = store,
+    ) => {
       const run = async (signal: AbortSignal, report: () => void) => {
         working.add(holder);
         most = Math.max(most, working.size);
@@ -98,6 +101,7 @@ describe('a leased loop', () => {
       const first = contender('elsewhere/1/a', {
         lease: (name) => away() ?? store.lease(name),
         replaceLease: (...args) => away() ?? store.replaceLease(...args),
+        renewLease: (...args) => away() ?? store.renewLease(...args),
       });
       await works('elsewhere/1/a');
       const second = contender('elsewhere/2/b');
@@ -115,9 +119,10 @@ describe('a leased loop', () => {
       let lost = 0;
       const first = contender('elsewhere/1/a', {
         lease: (name) => store.lease(name),
-        replaceLease: async (name, expected, next) => {
-          const done = await store.replaceLease(name, expected, next);
-          if (next.renewals !== 2 || lost > 0) return done;
+        replaceLease: (...args) => store.replaceLease(...args),
+        renewLease: async (...args) => {
+          const renewed = await store.renewLease(...args);
+          if (renewed?.renewals !== 2 || lost > 0) return renewed;
           lost += 1;
           throw new Error('the answer was lost');
         },
@@ -145,6 +150,7 @@ describe('a leased loop', () => {
       const isSlow = [true, false];
       const first = contender('elsewhere/1/a', {
         lease: (name) => store.lease(name),
+        renewLease: (...args) => store.renewLease(...args),
         replaceLease: async (...args) => {
           if (!isSlow.shift()) return Promise.withResolvers<never>().promise;
           const done = await store.replaceLease(...args);

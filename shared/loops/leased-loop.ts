@@ -3,12 +3,13 @@ import type { Logger } from 'pino';
 import type { Coordination, Lease } from '../coordination/coordination.ts';
 import { isAborted } from '../primitives/waiting/is-aborted.ts';
 import { pause } from '../primitives/waiting/pause.ts';
+import { pauseAligned } from '../primitives/waiting/pause-aligned.ts';
 import { untilAborted } from '../primitives/waiting/until-aborted.ts';
 import { withinDeadline } from '../primitives/waiting/within-deadline.ts';
 import { ENDED, GIVEN, hasEnded, THIS_PROCESS } from './lease-holder.ts';
 import { SupervisedLoop, type ReportState } from './supervised-loop.ts';
 
-type Leases = Pick<Coordination, 'lease' | 'replaceLease'>;
+type Leases = Pick<Coordination, 'lease' | 'replaceLease' | 'renewLease'>;
 
 const RENEW_EVERY_MS = 1_000;
 const POLL_EVERY_MS = 500;
@@ -169,16 +170,13 @@ const renew = async (
     const leftMs = Math.max(0, startedAt + GIVES_UP_AFTER_MS - performance.now());
     return setTimeout(stopWork, leftMs, 'its lease could not be renewed in time');
   };
-  let newest = lease;
   let timer = giveUpAt(requestedAt);
   while (!signal.aborted) {
-    await pause(RENEW_EVERY_MS, signal);
+    await pauseAligned(RENEW_EVERY_MS, signal);
     if (isAborted(signal)) break;
     const startedAt = performance.now();
     try {
-      const renewed = await untilAborted(renewOnce(leases, name, newest), signal);
-      if (!renewed) break;
-      newest = renewed;
+      if (!(await untilAborted(leases.renewLease(name, lease), signal))) break;
       clearTimeout(timer);
       timer = giveUpAt(startedAt);
     } catch (error) {
@@ -190,18 +188,6 @@ const renew = async (
   if (!isAborted(signal)) stopWork('another process has its lease');
 };
 
-/** @returns the current lease; `undefined` if another process holds it */
-const renewOnce = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
-  const next = { ...lease, renewals: lease.renewals + 1 };
-  return (await leases.replaceLease(name, lease, next)) ? next : currentLease(leases, name, lease);
-};
-
-/** Returns the lease if this holder still has it, including renewals whose answers were lost. */
-const currentLease = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
-  const current = await leases.lease(name);
-  return current?.holder === lease.holder && current.epoch === lease.epoch ? current : undefined;
-};
-
 /** Releases the lease, so that a standby need not wait. Gives up after a second: then a standby takes over later. */
 const releaseLease = async (
   { name, leases, logger }: LeasedLoopOptions,
@@ -209,7 +195,8 @@ const releaseLease = async (
   holder: Lease['holder'],
 ): Promise<void> => {
   const giving = async () => {
-    const current = await currentLease(leases, name, lease);
+    // A last renewal is the read: its answer has the renewals that are stored.
+    const current = await leases.renewLease(name, lease);
     if (current) await leases.replaceLease(name, current, { ...current, holder });
   };
   try {

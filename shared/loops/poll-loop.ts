@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { pause } from '../primitives/waiting/pause.ts';
+import { pauseAligned } from '../primitives/waiting/pause-aligned.ts';
 import { SupervisedLoop } from './supervised-loop.ts';
 
 /** A supervised loop that does `work` again and again, with a pause after each time. */
@@ -13,6 +13,6 @@ export const pollLoop = (
     while (!signal.aborted) {
       await work(signal);
       reportRunning();
-      await pause(everyMs, signal);
+      await pauseAligned(everyMs, signal);
     }
   });

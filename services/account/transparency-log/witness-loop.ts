@@ -24,7 +24,7 @@ interface WitnessLoopOptions {
   checkpoints: Pick<Checkpoints, 'signed'>;
   cosignatures: StoredCosignatures;
   log: Pick<StoredLog, 'tiles'>;
-  leases: Pick<ReadStore, 'lease' | 'replaceLease'>;
+  leases: Pick<ReadStore, 'lease' | 'replaceLease' | 'renewLease'>;
   logger: Logger;
   failures: WitnessFailures;
 }

@@ -204,6 +204,7 @@ export class MongoReadStore implements ReadStore {
 
   lease: ReadStore['lease'] = (...asked) => this.coordination.lease(...asked);
   replaceLease: ReadStore['replaceLease'] = (...asked) => this.coordination.replaceLease(...asked);
+  renewLease: ReadStore['renewLease'] = (...asked) => this.coordination.renewLease(...asked);
   addPoints: ReadStore['addPoints'] = (...asked) => this.coordination.addPoints(...asked);
   forgetPoints: ReadStore['forgetPoints'] = (...asked) => this.coordination.forgetPoints(...asked);
   announce: ReadStore['announce'] = (...asked) => this.coordination.announce(...asked);

@@ -60,6 +60,7 @@ export class VersionedReadStore implements ReadStore {
   remove: ReadStore['remove'] = (...asked) => this.stored.remove(...asked);
   lease: ReadStore['lease'] = (name) => this.stored.lease(name);
   replaceLease: ReadStore['replaceLease'] = (...asked) => this.stored.replaceLease(...asked);
+  renewLease: ReadStore['renewLease'] = (...asked) => this.stored.renewLease(...asked);
   addPoints: ReadStore['addPoints'] = (...asked) => this.stored.addPoints(...asked);
   forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.stored.forgetPoints(nowMs);
   announce: ReadStore['announce'] = (...asked) => this.stored.announce(...asked);

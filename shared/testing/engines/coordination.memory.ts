@@ -17,6 +17,14 @@ export class MemoryCoordination implements Coordination {
     return Promise.resolve(isCurrent);
   }
 
+  renewLease(name: string, { holder, epoch }: Pick<Lease, 'holder' | 'epoch'>): Promise<Lease | undefined> {
+    const current = this.leases.get(name);
+    if (current?.holder !== holder || current.epoch !== epoch) return Promise.resolve(undefined);
+    const renewed = { ...current, renewals: current.renewals + 1 };
+    this.leases.set(name, renewed);
+    return Promise.resolve(renewed);
+  }
+
   addPoints(added: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>> {
     const counted = added.map(({ id, points, windowMs }) => {
       const before = this.counts.get(id);

@@ -186,6 +186,7 @@ export class MemoryReadStore implements ReadStore {
   lease: ReadStore['lease'] = (name) => this.coordination.lease(name);
   replaceLease: ReadStore['replaceLease'] = (name, expected, next) =>
     this.coordination.replaceLease(name, expected, next);
+  renewLease: ReadStore['renewLease'] = (name, lease) => this.coordination.renewLease(name, lease);
   addPoints: ReadStore['addPoints'] = (points, nowMs) => this.coordination.addPoints(points, nowMs);
   forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.coordination.forgetPoints(nowMs);
   announce: ReadStore['announce'] = (kind, announcement) => this.coordination.announce(kind, announcement);

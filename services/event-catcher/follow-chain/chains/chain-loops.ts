@@ -46,7 +46,7 @@ interface Dependencies extends Omit<
   FollowerDependencies,
   'reader' | 'newHeads' | 'watches' | 'meter' | 'bounds' | 'storedRecords'
 > {
-  readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany' | 'find' | 'position'>;
+  readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'renewLease' | 'getMany' | 'find' | 'position'>;
   shares: ChainShares;
   most: BoundsOfBackfill;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Lease } from '../../../../shared/coordination/coordination.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
 import type { WorkerFoundation } from '../../../../shared/host/foundation.ts';
-import { hasEnded } from '../../../../shared/loops/lease-holder.ts';
+import { hasEnded, THIS_PROCESS } from '../../../../shared/loops/lease-holder.ts';
 import { pause } from '../../../../shared/primitives/waiting/pause.ts';
 import { readModels } from '../../../../shared/read-models/catalogue.ts';
 import { FIRST_ONLY, nameInVersion } from '../../../../shared/read-store/versions/stored-versions.ts';
@@ -75,6 +75,7 @@ export const statusOfVersions = async (
   }
 };
 
-/** A lease that changes while somebody has it is renewed by a living process. */
+/** A lease that another process has changes while that process lives. */
 const isRenewed = (before: Lease | undefined, now: Lease | undefined): boolean =>
-  typeof now?.holder === 'string' && !hasEnded(now.holder) && !isDeepStrictEqual(before, now);
+  now?.holder === THIS_PROCESS ||
+  (typeof now?.holder === 'string' && !hasEnded(now.holder) && !isDeepStrictEqual(before, now));
