@@ -146,12 +146,13 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
-    const offsets = new Map<number, string>();
     const configured = this.configured(topic);
-    for (let partition = 0; partition < configured.partitions; partition += 1) {
-      offsets.set(partition, String(this.offsetAt(configured, partition, at)));
-    }
-    return Promise.resolve(offsets);
+    const offsetOf = (partition: number) => [partition, String(this.offsetAt(configured, partition, at))] as const;
+    // In one snapshot, the file is locked once.
+    const offsets = this.database.snapshot(() =>
+      Array.from({ length: configured.partitions }, (_, at) => offsetOf(at)),
+    );
+    return Promise.resolve(new Map(offsets));
   }
 
   async *consume(topic: Topic, from: WhereToRead, signal: AbortSignal): AsyncGenerator<BusBatch> {

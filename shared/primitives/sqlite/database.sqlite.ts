@@ -10,6 +10,7 @@ import { guarded } from './damage/guarded-statement.sqlite.ts';
 import { isWhole } from './damage/row-crc.sqlite.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { WakeUp } from '../waiting/wake-up.ts';
+import { ForeignCommits } from './foreign-commits.ts';
 import { isBusy, isCorrupt, messageOf } from './sqlite-errors.ts';
 
 export interface DatabaseOptions {
@@ -24,8 +25,6 @@ export interface DatabaseOptions {
   erases?: boolean;
 }
 
-/** Poll interval for commits of other processes. */
-const FOREIGN_COMMIT_POLL_MS = 20;
 /** Pages in the write-ahead log before a checkpoint. So many that a page which changes often is written once. */
 const CHECKPOINT_PAGES = 32_768;
 /** After so long without a commit of this connection, the write-ahead log is copied into the file. */
@@ -56,7 +55,7 @@ export const LIMIT = 'LIMIT (? + 0)';
 export class SqliteDatabase {
   readonly changed = new WakeUp();
   private readonly connection: DatabaseSync;
-  private readonly poll: NodeJS.Timeout;
+  private readonly foreign: ForeignCommits;
   private idle: NodeJS.Timeout | undefined;
   private dataVersion: StatementSync;
   private seenVersion = 0;
@@ -81,9 +80,7 @@ export class SqliteDatabase {
       this.changed.ring();
     };
     this.otherThreads.unref();
-    this.poll = setInterval(() => {
-      this.noticeForeignCommits();
-    }, FOREIGN_COMMIT_POLL_MS).unref();
+    this.foreign = new ForeignCommits(`${file}-wal`, () => this.noticeForeignCommits());
   }
 
   /** Changes with every commit of another connection, including other connections of this process. */
@@ -169,7 +166,7 @@ export class SqliteDatabase {
   }
 
   close(): void {
-    clearInterval(this.poll);
+    this.foreign.close();
     clearTimeout(this.idle);
     this.otherThreads.close();
     this.closing.abort();
@@ -278,11 +275,13 @@ export class SqliteDatabase {
     if (this.connection.isOpen) this.connection.exec(`PRAGMA busy_timeout = ${String(timeMs)}`);
   }
 
-  private noticeForeignCommits(): void {
-    if (!this.changed.isAwaited) return;
+  /** @returns whether there was a commit that somebody waits for */
+  private noticeForeignCommits(): boolean {
+    if (!this.changed.isAwaited) return false;
     const version = this.foreignVersion;
-    if (version === this.seenVersion) return;
+    if (version === this.seenVersion) return false;
     this.seenVersion = version;
     this.changed.ring();
+    return true;
   }
 }
