@@ -109,7 +109,8 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
   });
   shutdown.add('local chain', chain.stop);
   const { chainId, rpcUrl } = chain;
-  const followed = chainSettings.parse({ chainId, rpcUrls: [rpcUrl], confirmations: LOCAL_FINAL_DEPTH });
+  const wsUrls = [rpcUrl.replace('http:', 'ws:')];
+  const followed = chainSettings.parse({ chainId, rpcUrls: [rpcUrl], wsUrls, confirmations: LOCAL_FINAL_DEPTH });
   return { settings: [followed], localChainId: chainId, token: await ensureDevelopmentToken(rpcUrl) };
 };
 

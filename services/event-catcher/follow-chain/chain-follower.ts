@@ -178,8 +178,14 @@ class ChainFollower {
     // The head is far ahead, and this poll read only the next `WALK_BLOCKS_MAX` blocks: reads on after the shortest
     // pause.
     if (tipOf(window).number < head.number) return pollMs;
-    const announcedAgoMs = this.announcements.areWaitedFor ? newHeads.announcedAgoMs : Infinity;
-    return nextPollMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax, isLocal });
+    const { areWaitedFor } = this.announcements;
+    const announcedAgoMs = areWaitedFor ? newHeads.announcedAgoMs : Infinity;
+    const isListening = areWaitedFor && newHeads.isListening;
+    return nextPollMs(
+      window,
+      { foundAgoMs, announcedAgoMs, isListening },
+      { leastMs: pollMs, mostMs: pollMsMax, isLocal },
+    );
   }
 
   /** Adds newly registered watches to the progress, and applies changes to known ones, in the order of their events. */

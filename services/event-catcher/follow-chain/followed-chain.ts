@@ -44,7 +44,7 @@ export interface FollowSettings {
 }
 
 /** An endpoint's notifications of new heads (`newHeads`): a hint to poll at once. */
-export type AnnouncedHeads = Pick<NewHeads, 'announced' | 'announcedAgoMs'>;
+export type AnnouncedHeads = Pick<NewHeads, 'announced' | 'announcedAgoMs' | 'isListening'>;
 
 export interface FollowerDependencies extends AppendDependencies {
   reader: ChainReader;

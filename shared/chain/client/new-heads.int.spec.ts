@@ -37,14 +37,17 @@ describe('announced blocks', () => {
 
   it('wake up whoever waits', async () => {
     heads = new NewHeads([url]);
-    expect(heads.announcedAgoMs).toBe(Infinity);
+    expect([heads.announcedAgoMs, heads.isListening]).toEqual([Infinity, false]);
     await mineUntilAnnounced(heads);
+    expect(heads.isListening).toBe(true);
     const { rung } = heads.announced;
     const woken = heads.announced.wait(rung, new AbortController().signal);
     await anvil.call('anvil_mine', '0x1');
     await woken;
     expect(heads.announced.rung).toBeGreaterThan(rung);
     expect(heads.announcedAgoMs).toBeLessThan(Infinity);
+    await heads.close();
+    expect(heads.isListening).toBe(false);
   });
 
   it('come from the next endpoint where one is down or silent', async () => {

@@ -16,6 +16,7 @@ export class NewHeads {
   readonly announced = new WakeUp();
   /** Time of `performance.now()`. */
   private announcedAtMs = -Infinity;
+  private isSubscribed = false;
   private readonly closing = new AbortController();
   private readonly silentMaxMs: number;
   private readonly running: Promise<void>;
@@ -32,6 +33,11 @@ export class NewHeads {
       urls.map((url) => new EndpointAddress(url)),
       new Backoff(firstPauseMs, PAUSE_MAX_MS),
     );
+  }
+
+  /** Whether an endpoint has accepted the subscription, and the connection lasts. */
+  get isListening(): boolean {
+    return this.isSubscribed;
   }
 
   /** How long ago a block was announced; `Infinity` if none ever was. */
@@ -69,7 +75,9 @@ export class NewHeads {
       socket.send(SUBSCRIBE);
     });
     socket.addEventListener('message', ({ data }) => {
-      if (typeof data !== 'string' || !data.includes('"eth_subscription"')) return;
+      if (typeof data !== 'string') return;
+      this.isSubscribed ||= data.includes('"result"');
+      if (!data.includes('"eth_subscription"')) return;
       silent.refresh();
       this.announcedAtMs = performance.now();
       this.announced.ring();
@@ -79,6 +87,7 @@ export class NewHeads {
     await promise;
     signal.removeEventListener('abort', ended);
     clearTimeout(silent);
+    this.isSubscribed = false;
     socket.close();
   }
 }

@@ -13,7 +13,7 @@ const windowOf = (blocks: number, seconds: number): Window<Block> => {
   });
   return [block(100), ...Array.from({ length: blocks - 1 }, (_, at) => block(101 + at))];
 };
-const after = (foundAgoMs: number, announcedAgoMs = Infinity) => ({ foundAgoMs, announcedAgoMs });
+const after = (foundAgoMs: number, announcedAgoMs = Infinity) => ({ foundAgoMs, announcedAgoMs, isListening: false });
 
 describe('the next poll for a block', () => {
   it('is a little before the block is due', () => {
@@ -58,6 +58,7 @@ describe('the next poll for a block', () => {
     expect(nextPollMs(windowOf(8, 12), after(0), local)).toBe(soon);
     expect(nextPollMs(windowOf(81, 1), after(0), local)).toBe(soon);
     expect(nextPollMs(often(1, 30, 2), after(0), bounds)).toBeGreaterThan(soon);
+    expect(nextPollMs(often(1, 30, 2), { ...after(0), isListening: true }, local)).toBe(1_000);
   });
 
   it('follows the pace of a chain of this machine that has one', () => {

@@ -7,6 +7,11 @@ const OVERDUE_POLLS = 8;
 /** An overdue block is polled for less and less often, down to a bound: perhaps only the provider stalled. */
 const OVERDUE_PART = 1 / 4;
 const OVERDUE_MAX_MS = 5_000;
+/**
+ * How often a chain on this machine that may mine on demand is polled although its node announces blocks: a node does
+ * not announce that it went back to an earlier block.
+ */
+const LISTENING_POLL_MS = 1_000;
 /** Where blocks are announced, this many block times pass before a poll without an announcement. */
 const UNANNOUNCED_BLOCKS = 2;
 
@@ -17,6 +22,8 @@ export interface Polled {
   foundAgoMs: number;
   /** How long ago a block was announced; `Infinity` if none ever was. */
   announcedAgoMs: number;
+  /** Whether a node has promised to announce blocks. */
+  isListening: boolean;
 }
 
 /**
@@ -29,16 +36,16 @@ const SHORTEST_PART = 1 / 2;
 
 /**
  * Milliseconds until the next poll for a new head: the chain's usual time between blocks, by the window's timestamps,
- * within bounds. A chain on this machine may mine on demand, at any time. Unless its blocks come at regular times, it
- * is polled as often as allowed.
+ * within bounds. A chain on this machine may mine on demand, at any time. Unless its blocks come at regular times, or
+ * are announced, it is polled as often as allowed.
  */
 export const nextPollMs = (
   window: TimedWindow,
-  { foundAgoMs, announcedAgoMs }: Polled,
+  { foundAgoMs, announcedAgoMs, isListening }: Polled,
   bounds: { leastMs: number; mostMs: number; isLocal: boolean },
 ): number => {
   const blockMs = usualMs(window);
-  if (bounds.isLocal && !isRegular(window, blockMs)) return bounds.leastMs;
+  if (bounds.isLocal && !isRegular(window, blockMs)) return isListening ? LISTENING_POLL_MS : bounds.leastMs;
   const isAnnounced = announcedAgoMs < UNANNOUNCED_BLOCKS * blockMs;
   const dueMs = (isAnnounced ? UNANNOUNCED_BLOCKS : EARLY) * blockMs - foundAgoMs;
   const overdueMs = Math.min(OVERDUE_MAX_MS, -dueMs * OVERDUE_PART);

@@ -60,6 +60,7 @@ const followed = ({
     const settings = followSettings({ confirmations: 12, pollMs: POLL_MS, pollMsMax: 15_000 });
     const newHeads = {
       announced,
+      isListening: true,
       get announcedAgoMs() {
         return time.elapsed() - announcedAtMs;
       },

@@ -50,6 +50,7 @@ export class SimulatedProcess {
       get announcedAgoMs() {
         return announcedAgoMs();
       },
+      isListening: true,
     };
     const { reader, meter } = this;
     const run = following(settings, { eventStore: store.mortal(life), reader, meter, readStore, newHeads });
