@@ -74,19 +74,22 @@ export class NewHeads {
     socket.addEventListener('open', () => {
       socket.send(SUBSCRIBE);
     });
-    socket.addEventListener('message', ({ data }) => {
+    const over = new AbortController();
+    const take = ({ data }: MessageEvent) => {
       if (typeof data !== 'string') return;
       this.isSubscribed ||= data.includes('"result"');
       if (!data.includes('"eth_subscription"')) return;
       silent.refresh();
       this.announcedAtMs = performance.now();
       this.announced.ring();
-    });
+    };
+    socket.addEventListener('message', take, { signal: over.signal });
     for (const name of ['error', 'close']) socket.addEventListener(name, ended);
     signal.addEventListener('abort', ended);
     await promise;
     signal.removeEventListener('abort', ended);
     clearTimeout(silent);
+    over.abort();
     this.isSubscribed = false;
     socket.close();
   }
