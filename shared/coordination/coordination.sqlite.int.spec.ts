@@ -11,7 +11,7 @@ import { SqliteCoordination } from './coordination.sqlite.ts';
 const NOBODY = 4_194_305;
 const OTHER = 'another container/1/x';
 const OBSERVES_MS = 600_000;
-const LEASE = { holder: 'one', epoch: 1, renewals: 0 };
+const LEASE = { holder: THIS_PROCESS, epoch: 1, renewals: 0 };
 
 describe('processes that share a file', () => {
   let file: string;
@@ -24,7 +24,7 @@ describe('processes that share a file', () => {
     clock = new TestClock();
     first = opened(THIS_PROCESS);
     await first.replaceLease('work', undefined, LEASE);
-    await first.announce('nodes', { id: 'one', renewals: 1, document: { size: 1 } });
+    await first.announce('nodes', { id: THIS_PROCESS, renewals: 1, document: { size: 1 } });
   });
   afterEach(() => {
     for (const database of databases) database.close();
@@ -39,7 +39,7 @@ describe('processes that share a file', () => {
   const renew = async () => {
     renewals += 1;
     expect(await first.renewLease('work', LEASE)).toBeDefined();
-    await first.announce('nodes', { id: 'one', renewals, document: { size: 1 } });
+    await first.announce('nodes', { id: THIS_PROCESS, renewals, document: { size: 1 } });
   };
   const written = () => statSync(`${file}-wal`).size;
   /** Whether a renewal is written to the file now. */
@@ -53,13 +53,23 @@ describe('processes that share a file', () => {
     expect(await first.lease('work')).toEqual(LEASE);
     expect(await first.announcements('nodes')).toHaveLength(1);
     expect(await isWritten()).toBe(false);
-    await first.announce('nodes', { id: 'one', renewals: 9, document: { size: 2 } });
-    expect(await first.announcements('nodes')).toEqual([{ id: 'one', renewals: 9, document: { size: 2 } }]);
+    await first.announce('nodes', { id: THIS_PROCESS, renewals: 9, document: { size: 2 } });
+    expect(await first.announcements('nodes')).toEqual([{ id: THIS_PROCESS, renewals: 9, document: { size: 2 } }]);
+  });
+
+  it('write what is renewed in the name of another process', async () => {
+    const lease = { ...LEASE, holder: OTHER };
+    await first.replaceLease('play', undefined, lease);
+    expect(await first.renewLease('play', lease)).toEqual({ ...lease, renewals: 1 });
+    for (const times of [1, 2]) {
+      await first.announce('nodes', { id: OTHER, renewals: times, document: {} });
+      expect((await first.announcements('nodes'))[0]).toEqual({ id: OTHER, renewals: times, document: {} });
+    }
   });
 
   it('withdraw what they announced, whether or not the newest renewal was written', async () => {
     await renew();
-    await first.withdraw('nodes', { id: 'one', renewals });
+    await first.withdraw('nodes', { id: THIS_PROCESS, renewals });
     expect(await first.announcements('nodes')).toEqual([]);
   });
 

@@ -95,7 +95,8 @@ export class SqliteCoordination implements Coordination {
   }
 
   async renewLease(name: string, { holder, epoch }: Pick<Lease, 'holder' | 'epoch'>): Promise<Lease | undefined> {
-    if (this.isObserved()) return this.database.transaction(() => leaseIn(this.renewal.get(name, holder, epoch)));
+    if (holder !== this.process || this.isObserved())
+      return this.database.transaction(() => leaseIn(this.renewal.get(name, holder, epoch)));
     const stored = leaseIn(this.selectLease.get(name));
     return stored?.holder === holder && stored.epoch === epoch ? stored : undefined;
   }
@@ -119,7 +120,8 @@ export class SqliteCoordination implements Coordination {
 
   async announce(kind: string, { id, renewals, document }: Announcement): Promise<void> {
     const text = JSON.stringify(document);
-    if (!this.isObserved() && this.selectDocument.get(kind, id)?.['document'] === text) return;
+    const isRenewal = id === this.process && this.selectDocument.get(kind, id)?.['document'] === text;
+    if (isRenewal && !this.isObserved()) return;
     await this.database.transaction(() => this.replaceAnnouncement.run(kind, id, renewals, text));
   }
 
