@@ -148,6 +148,12 @@ describe('a user', () => {
     refuses((user) => updateMessenger(user, userId, {}), 'user_erased', /this user was erased/);
   });
 
+  it('is not made by a change', () => {
+    const { refuses } = given(userFold, []);
+    refuses((user) => updateProfile(user, userId, { username: 'ada' }), 'user_not_found', /no user has this id/);
+    refuses((user) => updateMessenger(user, userId, { messengerId: '42' }), 'user_not_found', /no user has this id/);
+  });
+
   it('records only members of its messenger that differ', () => {
     const claimed = (changes: object): UserEvent => ({ type: 'MessengerUpdated', data: { userId, changes } });
     const known = given(userFold, at(registered, claimed({ messengerId: '42', messengerVerified: false })));
@@ -217,6 +223,7 @@ describe('a user', () => {
       fc.property(history, changes, (events, update) => {
         const { state } = given(userFold, at(...events));
         expectNothingTheSecondTime(userFold, state, (user) => logIn(user, login), NOON);
+        if (!state.entity) return;
         expectNothingTheSecondTime(userFold, state, (user) => updateProfile(user, userId, update), NOON);
       }),
     );

@@ -75,7 +75,7 @@ export const logIn = (
       ? []
       : [
           { type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId, ...said } },
-          ...updateProfile(user, userId, onlyEmpty(entity, profile)),
+          ...profileChange(user, userId, onlyEmpty(entity, profile)),
         ]),
   ];
 };
@@ -107,20 +107,32 @@ export const unlinkIdentity = (
   return [{ type: 'IdentityUnlinked', data: { userId, identityId, method: identity.method, claim } }];
 };
 
-/** Erases a user once. */
+/** Erases a user once. @throws Refusal user_not_found */
 export const eraseUser = (user: User, userId: string): UserEvent[] => {
-  if (!user.entity) throw new Refusal('user_not_found', 'no user has this id');
+  existing(user);
   return isErased(user) ? [] : [{ type: 'UserErased', data: { userId } }];
 };
 
-/** Records only the members of a messenger that differ from the user's. */
+/** Records only the members of a messenger that differ from the user's. @throws Refusal user_not_found, user_erased */
 export const updateMessenger = (user: User, userId: string, update: MessengerChanges): UserEvent[] => {
+  existing(user);
   const changes = changedMembers(user, update);
   return Object.keys(changes).length === 0 ? [] : [{ type: 'MessengerUpdated', data: { userId, changes } }];
 };
 
-/** Records only the members that differ from the current profile. */
+/** Records only the members that differ from the current profile. @throws Refusal user_not_found, user_erased */
 export const updateProfile = (user: User, userId: string, update: ProfileChanges): UserEvent[] => {
+  existing(user);
+  return profileChange(user, userId, update);
+};
+
+/** @throws Refusal user_not_found */
+export const existing = ({ entity }: User): UserDocument => {
+  if (!entity) throw new Refusal('user_not_found', 'no user has this id');
+  return entity;
+};
+
+const profileChange = (user: User, userId: string, update: ProfileChanges): UserEvent[] => {
   const changes = changedMembers(user, update);
   return Object.keys(changes).length === 0 ? [] : [{ type: 'ProfileUpdated', data: { userId, changes } }];
 };

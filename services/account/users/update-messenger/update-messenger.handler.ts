@@ -5,14 +5,14 @@ import { userStream } from '../../../../schemas/events/account/user-events.ts';
 import type { UserEntity } from '../../../../schemas/http/account/user-entity.ts';
 import type { MessengerBody } from '../../../../schemas/http/account/user-routes.ts';
 import type { Settings } from '../../../../shared/config/settings.ts';
-import { invalid, Refusal } from '../../../../shared/errors/refusal.ts';
+import { invalid } from '../../../../shared/errors/refusal.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import { READ_STORE, SETTINGS } from '../../../../shared/edge/tokens.ts';
 import { toIso } from '../../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
 import { readMessengerTexts } from '../domain/profile.ts';
-import { updateMessenger, userFold } from '../domain/user.ts';
+import { existing, updateMessenger, userFold } from '../domain/user.ts';
 import { answeredUser } from '../answered-user.ts';
 
 /** Changes the given messenger fields; `null` or an empty text clears a field, except the id. */
@@ -50,7 +50,6 @@ export class UpdateMessengerHandler implements ICommandHandler<UpdateMessenger> 
       metadata,
       decide: (user) => updateMessenger(user, userId, update),
     });
-    if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
-    return { user: await answeredUser(this.readStore, state.entity), position };
+    return { user: await answeredUser(this.readStore, existing(state)), position };
   }
 }

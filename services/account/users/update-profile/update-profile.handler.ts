@@ -5,12 +5,11 @@ import { type ProfileChanges, userStream } from '../../../../schemas/events/acco
 import type { UserEntity } from '../../../../schemas/http/account/user-entity.ts';
 import type { Settings } from '../../../../shared/config/settings.ts';
 import type { ReadStore } from '../../../../shared/read-store/read-store.ts';
-import { Refusal } from '../../../../shared/errors/refusal.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../../shared/event-store/transactions/transact.ts';
 import { READ_STORE, SETTINGS } from '../../../../shared/edge/tokens.ts';
 import { readProfile } from '../domain/profile.ts';
-import { updateProfile, userFold } from '../domain/user.ts';
+import { existing, updateProfile, userFold } from '../domain/user.ts';
 import { answeredUser } from '../answered-user.ts';
 
 /** Changes the given members; `null` or an empty text clears a member. */
@@ -40,7 +39,6 @@ export class UpdateProfileHandler implements ICommandHandler<UpdateProfile> {
       metadata,
       decide: (user) => updateProfile(user, userId, profile),
     });
-    if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
-    return { user: await answeredUser(this.readStore, state.entity), position };
+    return { user: await answeredUser(this.readStore, existing(state)), position };
   }
 }
