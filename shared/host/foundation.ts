@@ -6,10 +6,18 @@ import { systemIds, type Ids } from '../primitives/ids.ts';
 import { untilAborted } from '../primitives/waiting/until-aborted.ts';
 import { requireOwnVault } from '../key-vault/own-vault.ts';
 import { loadMasterKey } from '../keys/master-key.ts';
-import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines/engines.ts';
-import { requireKnownEvents } from './engines/known-events.ts';
+import {
+  closeEngines,
+  describeEngines,
+  isEmbedded,
+  openEngines,
+  type EngineName,
+  type Engines,
+} from './engines/engines.ts';
+import { requireKnownEvents, watchKnownEvents } from './engines/known-events.ts';
 import { ProcessHealth } from './health/process-health.ts';
 import type { StartingProcess } from './run-process.ts';
+import { patiently } from './engines/patience.ts';
 import { thisVault } from './engines/this-vault.ts';
 import { WatchedEventStore } from './engines/watched-event-store.ts';
 
@@ -42,8 +50,12 @@ export interface WithPersonalData {
   personalData: PersonalData;
 }
 
+/** How long a start waits for servers that do not answer. */
+const PATIENCE_MS = 60_000;
+
 /**
- * Opens these engines, to be closed at shutdown, and logs them before any part starts.
+ * Opens these engines, to be closed at shutdown, and logs them before any part starts. A process whose event store loses
+ * what its read models were made of is stopped.
  * @throws CannotStart, also if the event store lacks events of the read models' checkpoints, or was used with another
  * key vault
  */
@@ -53,18 +65,28 @@ export const openFoundation = async <Name extends EngineName>(
 ) => {
   // The master key is created before the vault.
   if (names.some((name) => name === 'keyVault')) loadMasterKey(settings);
-  const opened = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
+  const opened = await untilAborted(openEngines(settings, logger, names, PATIENCE_MS), shutdown.signal);
   const shared = { settings, logger, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };
   const engines: Pick<Engines, Name> = { ...opened, ...watched(opened, shared) };
   shutdown.add('engines', () => closeEngines(engines));
   logger.info(describeEngines(settings, names), 'engines');
   const { eventStore, readStore, keyVault }: Partial<Engines> = engines;
-  if (eventStore && readStore) await requireKnownEvents({ eventStore, readStore }, settings);
+  const check = (work: () => Promise<void>): Promise<void> => {
+    const patience = { patienceMs: PATIENCE_MS, logger, signal: shutdown.signal };
+    return untilAborted(patiently(work, patience), shutdown.signal);
+  };
+  if (eventStore && readStore) {
+    const stores = { eventStore, readStore };
+    await check(() => requireKnownEvents(stores, settings));
+    if (!isEmbedded('eventStore', settings)) {
+      const onLost = (reason: string) => {
+        shutdown.fail(reason);
+      };
+      shutdown.add('check of the event store', watchKnownEvents(stores, settings, { logger, onLost }));
+    }
+  }
   if (eventStore && keyVault) {
-    await untilAborted(
-      requireOwnVault(thisVault({ eventStore, keyVault }, settings), { makes: true }),
-      shutdown.signal,
-    );
+    await check(() => requireOwnVault(thisVault({ eventStore, keyVault }, settings), { makes: true }));
   }
   return { ...shared, ...engines };
 };

@@ -47,12 +47,9 @@ const run = async (start: (process: StartingProcess) => Promise<string>, startin
   }
 };
 
-/** Stops once, however often a stop is requested: by a signal, or by the end of the launcher. */
+/** Stops once, however often a stop is requested: by a signal, by the end of the launcher, or by a failure. */
 const stopWhenAsked = ({ settings, shutdown, logger }: StartingProcess, hasStarted: Promise<unknown>): void => {
-  let exitCode = 0;
-  const stop = (): void => {
-    if (shutdown.isRequested) return;
-    shutdown.request();
+  shutdown.signal.addEventListener('abort', () => {
     process.stdout.write('\nstopping …\n');
     setTimeout(() => {
       logger.error('a part did not stop in time; nothing that was acknowledged is lost');
@@ -62,15 +59,16 @@ const stopWhenAsked = ({ settings, shutdown, logger }: StartingProcess, hasStart
     void hasStarted
       .then(() => shutdown.run())
       .then(() => {
-        process.stdout.write('stopped\n', () => process.exit(exitCode));
+        process.stdout.write('stopped\n', () => process.exit(shutdown.exitCode));
       });
+  });
+  const stop = (): void => {
+    shutdown.request();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   process.on('disconnect', stop);
   process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'internal error: stopping');
-    exitCode = 1;
-    stop();
+    shutdown.fail('internal error', error);
   });
   // Writing to a closed terminal must not prevent the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);

@@ -12,6 +12,7 @@ class StartCancelled extends Error {
 export class Shutdown {
   private readonly steps: { name: string; end: () => Promise<void> | void }[] = [];
   private readonly requested = new AbortController();
+  private code: 0 | 1 = 0;
 
   constructor(private readonly logger: Logger) {}
 
@@ -24,9 +25,21 @@ export class Shutdown {
     return this.signal.aborted;
   }
 
+  /** The exit code of the process. */
+  get exitCode(): 0 | 1 {
+    return this.code;
+  }
+
   /** Requests the shutdown. A start in progress ends as soon as its current part has started. */
   request(): void {
     this.requested.abort(new StartCancelled());
+  }
+
+  /** Requests the shutdown after a failure, which is logged: the process exits with code 1. */
+  fail(reason: string, err?: unknown): void {
+    this.logger.fatal({ err }, `${reason}: stopping`);
+    this.code = 1;
+    this.request();
   }
 
   /** @throws StartCancelled after `request`; the given part is ended nevertheless */

@@ -2,7 +2,7 @@ import { isIP, connect as openSocket } from 'node:net';
 import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
 import { readServerUrl } from '../../config/server-url.ts';
 import { optionName } from '../../config/unsent-credentials.ts';
-import { CannotStart } from '../../errors/cannot-start.ts';
+import { CannotStart, DoesNotAnswer } from '../../errors/cannot-start.ts';
 import { pause } from '../../primitives/waiting/pause.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied, leaderNamedBy } from './client-errors.esdb.ts';
@@ -79,7 +79,7 @@ interface ConnectionLimits {
 
 /**
  * Returns once the server has answered a read.
- * @throws CannotStart when the time is over, or at once if the server refuses us
+ * @throws DoesNotAnswer when the time is over, or at once CannotStart if the server refuses us
  */
 export const checkConnection = async (
   client: EventStoreDBClient,
@@ -102,7 +102,9 @@ export const checkConnection = async (
       leader = leaderNamedBy(error) ?? leader;
       if (reported === undefined || !(error instanceof DeadlineExceeded)) reported = error;
       if (performance.now() + RETRY_MS > giveUpAt)
-        throw cannotStart(await explain(target, { error: reported, leader, socketMs }), reported);
+        throw new DoesNotAnswer(named(await explain(target, { error: reported, leader, socketMs })), {
+          cause: reported,
+        });
       await pause(RETRY_MS);
     }
   }
@@ -143,5 +145,6 @@ const accepts = async (hostAndPort: string, socketMs: number): Promise<boolean> 
   return isThere;
 };
 
-const cannotStart = (what: string, cause?: unknown): CannotStart =>
-  new CannotStart(`EVENTSTORE_URL: ${what}`, { cause });
+const cannotStart = (what: string, cause?: unknown): CannotStart => new CannotStart(named(what), { cause });
+
+const named = (what: string): string => `EVENTSTORE_URL: ${what}`;

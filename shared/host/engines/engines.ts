@@ -3,7 +3,7 @@ import { collections, readModels } from '../../read-models/catalogue.ts';
 import { allTopics } from '../../../schemas/topics.ts';
 import { maskUrl } from '../../config/mask-url.ts';
 import type { SettingName, Settings } from '../../config/settings.ts';
-import { CannotStart } from '../../errors/cannot-start.ts';
+import { CannotStart, DoesNotAnswer } from '../../errors/cannot-start.ts';
 import { nodeErrorCode } from '../../errors/node-error-code.ts';
 import { Refusal } from '../../errors/refusal.ts';
 import { damageLine, reportDamage } from '../../primitives/sqlite/damage/damaged-files.ts';
@@ -15,6 +15,7 @@ import type { MessageBus } from '../../message-bus/message-bus.ts';
 import { SqliteKeyVault } from '../../key-vault/embedded/key-vault.sqlite.ts';
 import type { KeyVault } from '../../key-vault/key-vault.ts';
 import { VAULT_FILE } from '../../keys/master-key.ts';
+import { patiently } from './patience.ts';
 import { shareFolder } from './folder-locks.sqlite.ts';
 import { requireSameModels } from './same-models.ts';
 import { requireWritable } from '../preflight.ts';
@@ -113,19 +114,28 @@ export const describeEngines = (settings: Settings, names: readonly EngineName[]
 
 /**
  * Opens these engines, ready for use, with their topics and collections.
+ * @param patienceMs how long an engine that does not answer is tried; default: once
  * @throws CannotStart that names every setting whose engine does not answer or is not usable; then all are closed again
  */
 export const openEngines = async <Name extends EngineName>(
   settings: Settings,
   logger: Logger,
   names: readonly Name[],
+  patienceMs = 0,
 ): Promise<Pick<Engines, Name>> => {
   reportDamage((line) => {
     logger.error(line);
   });
   const engines: Partial<Engines> = {};
+  const refused = new AbortController();
   const open = async (name: Name): Promise<void> => {
-    engines[name] = await openers[name](settings, logger);
+    const patience = { patienceMs, logger, signal: refused.signal };
+    try {
+      engines[name] = await patiently(() => openers[name](settings, logger), patience);
+    } catch (error) {
+      refused.abort();
+      throw error;
+    }
   };
   const outcomes = await Promise.allSettled(names.map((name) => open(name)));
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
@@ -164,7 +174,7 @@ const prepared = async <Engine extends { close: () => Promise<void> }>(
   } catch (cause) {
     await engine.close();
     if (isEmbedded(name, settings)) throw refusedFile(join(settings.DATA_DIR, file), cause);
-    throw cause instanceof Refusal ? new CannotStart(`${setting}: ${cause.detail}`, { cause }) : cause;
+    throw cause instanceof Refusal ? new DoesNotAnswer(`${setting}: ${cause.detail}`, { cause }) : cause;
   }
 };
 

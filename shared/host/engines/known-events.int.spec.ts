@@ -5,12 +5,17 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
-import { EventStoreServer } from '../../testing/event-store-server/event-store-server.esdb.ts';
+import {
+  EventStoreServer,
+  type EventStoreServerOptions,
+} from '../../testing/event-store-server/event-store-server.esdb.ts';
 import { anEvent } from '../../testing/event-builder.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { closeEngines, openEngines, type Engines } from './engines.ts';
 import { openFoundation } from '../foundation.ts';
 import { Shutdown } from '../shutdown.ts';
+import { watchKnownEvents } from './known-events.ts';
 
 const logger = pino({ level: 'silent' });
 const folder = temporaryFolder();
@@ -19,8 +24,8 @@ type Opened = Pick<Engines, (typeof names)[number]>;
 
 const servers: EventStoreServer[] = [];
 afterAll(() => Promise.all(servers.map((server) => server.close())));
-const aServer = async (): Promise<EventStoreServer> => {
-  const server = await EventStoreServer.start();
+const aServer = async (options?: EventStoreServerOptions): Promise<EventStoreServer> => {
+  const server = await EventStoreServer.start(options);
   servers.push(server);
   return server;
 };
@@ -92,6 +97,56 @@ const saveCheckpoint = async ({ eventStore, readStore }: Opened, isNamed = true)
     if (batch.caughtUp) return;
   }
 };
+
+describe('an event store behind a running process', () => {
+  /** Repeats the check every 20 ms while `work` runs. */
+  const checking = async (
+    work: (server: EventStoreServer, seen: { checks: number; lost: string[] }) => Promise<void>,
+  ): Promise<void> => {
+    const server = await aServer();
+    const environment = { DATA_DIR: join(folder, randomUUID()), EVENTSTORE_URL: server.url };
+    mkdirSync(environment.DATA_DIR);
+    await using(environment, async (engines) => {
+      await appendUsers(engines.eventStore, 3);
+      await saveCheckpoint(engines);
+      const seen = { checks: 0, lost: [] as string[] };
+      const readStore = {
+        checkpoints: () => {
+          seen.checks += 1;
+          return engines.readStore.checkpoints();
+        },
+      };
+      const onLost = (reason: string) => seen.lost.push(reason);
+      const options = { logger, onLost, everyMs: 20 };
+      const end = watchKnownEvents(
+        { eventStore: engines.eventStore, readStore },
+        loadSettings(environment).settings,
+        options,
+      );
+      await work(server, seen);
+      await end();
+    });
+  };
+
+  it('is reported when its server comes back without data', () =>
+    checking(async (server, seen) => {
+      const { port } = server;
+      await server.close();
+      await aServer({ port });
+      await eventually(() => seen.lost.length > 0, 10_000, 'the loss must be reported');
+      expect(seen.lost[0]).toMatch(
+        /^the event store has not what the checkpoint users-v5 says it had .* Put the right one back; or, to go on with this one, end every process/,
+      );
+    }));
+
+  it('is not reported when its server comes back with its data', () =>
+    checking(async (server, seen) => {
+      await server.restart();
+      const before = seen.checks;
+      await eventually(() => seen.checks > before + 3, 10_000, 'the checks must go on');
+      expect(seen.lost).toEqual([]);
+    }));
+});
 
 describe.each([
   ['embedded', embedded],

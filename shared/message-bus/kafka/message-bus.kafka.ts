@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Partitioning } from '../../../schemas/announcements.ts';
 import type { Topic } from '../../../schemas/topics.ts';
 import type { Settings } from '../../config/settings.ts';
-import { CannotStart } from '../../errors/cannot-start.ts';
+import { CannotStart, DoesNotAnswer } from '../../errors/cannot-start.ts';
 import { unavailable } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { untilAborted } from '../../primitives/waiting/until-aborted.ts';
@@ -141,5 +141,5 @@ const cannotStart = ({ KAFKA_BROKERS, KAFKA_SASL, KAFKA_TLS }: KafkaSettings, ca
   if (KAFKA_TLS !== undefined && /certificate|ssl|tls/i.test(reason)) {
     return new CannotStart(`KAFKA_TLS: ${where} and this setting do not match (${reason})`, { cause });
   }
-  return new CannotStart(`KAFKA_BROKERS: no Kafka answers at ${where} (${reason})`, { cause });
+  return new DoesNotAnswer(`KAFKA_BROKERS: no Kafka answers at ${where} (${reason})`, { cause });
 };

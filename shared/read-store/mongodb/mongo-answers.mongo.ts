@@ -13,11 +13,12 @@ export const beforeDeadline = <Answer>(call: Promise<Answer>, answerMs: number):
 /**
  * Returns the answer to a call. A call without an answer may still take effect, so the caller must be able to repeat
  * it.
+ * @param answerMs default: no deadline
  * @throws Refusal dependency_unavailable if no answer arrives in time, or the server cannot do it
  */
-export const answered = async <Answer>(call: Promise<Answer>, answerMs: number): Promise<Answer> => {
+export const answered = async <Answer>(call: Promise<Answer>, answerMs?: number): Promise<Answer> => {
   try {
-    return await beforeDeadline(call, answerMs);
+    return await (answerMs === undefined ? call : beforeDeadline(call, answerMs));
   } catch (cause) {
     const isTheirs = cause instanceof DeadlineExceeded || (cause instanceof MongoError && !isOurs(cause));
     if (!isTheirs) throw cause;

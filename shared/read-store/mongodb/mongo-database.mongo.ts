@@ -1,6 +1,6 @@
 import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern } from 'mongodb';
 import type { Settings } from '../../config/settings.ts';
-import { CannotStart } from '../../errors/cannot-start.ts';
+import { CannotStart, DoesNotAnswer } from '../../errors/cannot-start.ts';
 import { Refusal } from '../../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { inTime } from '../../primitives/waiting/in-time.ts';
@@ -158,11 +158,11 @@ const connect = async (client: MongoClient): Promise<void> => {
     const where = srvHost ?? hosts.join(', ');
     const as = replicaSet ? ` as the replica set ${replicaSet}` : '';
     // The server was reached, so it can only have refused the credentials.
-    const reason =
-      cause instanceof MongoServerError
-        ? `${where} does not accept the user name and password`
-        : `no MongoDB answers at ${where}${as} (${cause instanceof Error ? cause.message : String(cause)})`;
-    throw new CannotStart(`MONGO_URL: ${reason}`, { cause });
+    if (cause instanceof MongoServerError) {
+      throw new CannotStart(`MONGO_URL: ${where} does not accept the user name and password`, { cause });
+    }
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new DoesNotAnswer(`MONGO_URL: no MongoDB answers at ${where}${as} (${reason})`, { cause });
   }
 };
 
@@ -214,7 +214,8 @@ const requireWritable = async (database: Db, answerMs: number): Promise<void> =>
   } catch (cause) {
     const reason = reasonOf(cause);
     if (reason === undefined) throw cause;
-    throw new CannotStart(`MONGO_URL: cannot write to the database ${database.databaseName}: ${reason}`, { cause });
+    const Failure = cause instanceof MongoServerError ? CannotStart : DoesNotAnswer;
+    throw new Failure(`MONGO_URL: cannot write to the database ${database.databaseName}: ${reason}`, { cause });
   }
 };
 

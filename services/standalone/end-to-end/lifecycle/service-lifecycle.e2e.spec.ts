@@ -1,10 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { SqliteReadStore } from '../../../../shared/read-store/embedded/read-store.sqlite.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
+import { EventStoreServer } from '../../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { connectForTests } from '../../../../shared/testing/event-store-server/test-store.esdb.ts';
 import { eventually } from '../../../../shared/testing/eventually.ts';
 import { serviceNames, type ServiceName } from '../../../../shared/config/services.ts';
 import type { RunningProcess } from '../../../../shared/testing/processes/running-process.ts';
@@ -112,6 +116,25 @@ describe('a service', () => {
     process.child.kill('SIGUSR2');
     expect(await process.ended()).toBe(1);
     expect(process.output).toMatch(/planted[^]*^stopped$/m);
+  });
+
+  it('ends with exit code 1 when its event store comes back without its events', async () => {
+    const DATA_DIR = join(folder, 'lost');
+    const server = await EventStoreServer.start();
+    const { process } = await start('relay', { DATA_DIR, EVENTSTORE_URL: server.url });
+    const store = await connectForTests(server.url);
+    await store.append(`user-${randomUUID()}`, -1, [anEvent()]);
+    await store.close();
+    const readStore = new SqliteReadStore(join(DATA_DIR, 'read.db'));
+    const isKnown = async () => [...(await readStore.checkpoints()).values()].some(({ event }) => event !== undefined);
+    await eventually(isKnown, 20_000, 'the relay must save a checkpoint');
+    await readStore.close();
+    const { port } = server;
+    await server.close();
+    const empty = await EventStoreServer.start({ port });
+    expect(await process.ended()).toBe(1);
+    expect(process.output).toMatch(/older copy, or another store\. Put the right one back[^]*^stopped$/m);
+    await empty.close();
   });
 
   it('is ready while it stands by, and takes over from a process that was killed', async () => {

@@ -54,6 +54,8 @@ const esdb = (at: string): Environment => ({ EVENTSTORE_URL: `esdb://annals:${PA
 const kafka = (KAFKA_BROKERS: string, more: Environment = {}): Environment => ({ KAFKA_BROKERS, ...more });
 const mongo = (at: string): Environment => ({ MONGO_URL: `mongodb://annals:${PASSWORD}@${at}/` });
 const login = { KAFKA_SASL: JSON.stringify({ mechanism: 'plain', username: 'annals', password: PASSWORD }) };
+/** For a start that waits for servers, and says so. */
+const withoutWarnings = { LOG_LEVEL: 'error' };
 const production = { NODE_ENV: 'production', RATE_LIMITS: '', LOG_LEVEL: 'info' };
 
 /** Starts the program and returns its output, which must be one line, without a stack and the password. */
@@ -167,12 +169,22 @@ const cases: Case[] = [
   [
     'relay',
     'engines that cannot be reached',
-    { ...esdb(nowhere), ...kafka(nowhere), ...mongo(nowhere) },
+    { ...esdb(nowhere), ...kafka(nowhere), ...mongo(nowhere), ...withoutWarnings },
     /EVENTSTORE_URL: nothing answers at/,
     ...OTHER.slice(1),
   ],
-  ['stream', 'engines that do not answer', { ...esdb(silent), ...kafka(silent), ...mongo(silent) }, ...OTHER],
-  ['npm start', 'another server in the place of each engine', { ...esdb(web), ...kafka(web), ...mongo(web) }, ...OTHER],
+  [
+    'stream',
+    'engines that do not answer',
+    { ...esdb(silent), ...kafka(silent), ...mongo(silent), ...withoutWarnings },
+    ...OTHER,
+  ],
+  [
+    'npm start',
+    'another server in the place of each engine',
+    { ...esdb(web), ...kafka(web), ...mongo(web), ...withoutWarnings },
+    ...OTHER,
+  ],
   ['projector', 'a wrong password', esdb(lockedEvents), /EVENTSTORE_URL: .* refuses these credentials/],
   ['app create', 'a wrong password', esdb(lockedEvents), /EVENTSTORE_URL: .* refuses these credentials/],
   [
