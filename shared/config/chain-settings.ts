@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { uint } from '../../schemas/values.ts';
 import { readAddress } from '../chain/identifiers/address.ts';
+import { httpUrl } from './http-url.ts';
 
 /**
  * EntryPoint v0.7 and the factory of its SimpleAccount. Both have these addresses on every chain with the deterministic
@@ -18,7 +19,7 @@ const depth = z.int().min(1).max(512);
 
 export const chainSettings = z.object({
   chainId: z.int().positive(),
-  rpcUrls: z.array(z.url({ protocol: /^https?$/ })).min(1),
+  rpcUrls: z.array(httpUrl).min(1),
   /** Which blocks count as final: those up to the block with this name, or those this many blocks behind the head. */
   finality: z
     .union(
@@ -32,7 +33,7 @@ export const chainSettings = z.object({
   accountFactory: contract.default(ACCOUNT_FACTORY),
   paymaster: contract.optional(),
   /** ERC-7769 bundlers to use instead of the built-in one. */
-  bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
+  bundlerUrls: z.array(httpUrl).optional(),
   /** Maximum gas price in wei. No operation and no bundle pays more. */
   feeCap: uint.optional(),
   /** Maximum tip in wei per gas, whether a caller or a node asks for the tip. */

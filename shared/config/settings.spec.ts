@@ -90,6 +90,7 @@ describe('settings', () => {
     ['KAFKA_BROKERS', 'localhost'],
     ['KAFKA_BROKERS', 'a:0'],
     ['ACCOUNT_URL', 'ftp://accounts.example'],
+    ['ACCOUNT_URL', 'http://localhost}'],
     ['ACCOUNT_URL', 'https://accounts.example/?a'],
     ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]},{"chainId":1,"rpcUrls":["http://b"]}]'],
     ['CHAINS', '[]'],

@@ -4,6 +4,7 @@ import { quotas, type QuotaName } from '../../schemas/http/event-catcher/quotas.
 import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
 import { allTopics } from '../../schemas/topics.ts';
 import { chainSettings } from './chain-settings.ts';
+import { httpUrl } from './http-url.ts';
 import { logWitnesses } from './log-witnesses.ts';
 import { oauthProviderSettings } from './oauth-settings.ts';
 import { readServerUrl } from './server-url.ts';
@@ -11,8 +12,7 @@ import { readServerUrl } from './server-url.ts';
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 const port = z.string().refine(isPort, 'is not a port: 0 to 65535').transform(Number);
 /** Without a trailing slash: paths are appended, and `iss` is compared exactly. */
-const baseUrl = z
-  .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
+const baseUrl = httpUrl
   .refine((text) => !/[?#]/.test(text), 'has a query or a fragment')
   .transform((text) => text.replace(/\/+$/, ''))
   .optional();
@@ -94,7 +94,7 @@ export const settingDefinitions = {
   STREAM_PORT: setting(port.default(3002), 'stream; 0: any free port'),
   ACCOUNT_URL: setting(baseUrl, "what clients are told, and the tokens' iss; default from host and port"),
   ACCOUNT_JWKS_URL: setting(
-    z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).optional(),
+    httpUrl.optional(),
     "where other processes fetch the keys of the account's tokens; default below ACCOUNT_URL",
   ),
   EVENT_URL: setting(baseUrl, 'what clients are told; default from host and port'),
