@@ -186,7 +186,7 @@ export const mainPathContract = (
     program = await start('first', chain);
   });
   // Two hooks, so that the chain is stopped even if the program did not start.
-  afterAll(() => program.stop());
+  afterAll(() => (program as WholeProgram | undefined)?.stop());
   afterAll(() => chain.stop());
 
   step('signs a user in, stores a profile and answers its history', async () => {

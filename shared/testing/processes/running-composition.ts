@@ -15,6 +15,8 @@ import { firstChain, type WholeProgram } from './whole-program.ts';
 const run = promisify(execFile);
 
 const READY_WITHIN_MS = 120_000;
+/** A service that the engine started as often again does not become ready by waiting. */
+const RESTARTS_MAX = 2;
 const SERVICES = ['account', 'event-catcher', 'projector', 'relay', 'stream'];
 const ASK_READY =
   "fetch('http://127.0.0.1:9464/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))";
@@ -102,7 +104,8 @@ export class RunningComposition implements WholeProgram {
   async restart(): Promise<this> {
     await this.compose('up', '-d');
     for (const service of SERVICES) {
-      await eventually(() => this.isReady(service), READY_WITHIN_MS, `${service} must be ready`);
+      const state = await eventually(() => this.stateOf(service), READY_WITHIN_MS, `${service} must be ready`);
+      if (state === 'restarting') throw new Error(`${service} ends again and again`);
     }
     return this;
   }
@@ -134,9 +137,13 @@ export class RunningComposition implements WholeProgram {
     return `http://${GATEWAY}:${String((this.chain.address() as AddressInfo).port)}`;
   }
 
-  private async isReady(service: string): Promise<boolean> {
+  /** @throws if the service is not ready, and may become so */
+  private async stateOf(service: string): Promise<'ready' | 'restarting'> {
+    const container = (await this.compose('ps', '--all', '--quiet', service)).trim();
+    const { stdout: restarts } = await run('docker', ['inspect', '--format', '{{.RestartCount}}', container]);
+    if (Number(restarts) >= RESTARTS_MAX) return 'restarting';
     await this.compose('exec', '-T', service, 'node', '-e', ASK_READY);
-    return true;
+    return 'ready';
   }
 
   private async compose(...args: string[]): Promise<string> {
