@@ -16,7 +16,7 @@ export class NewHeads {
   readonly announced = new WakeUp();
   /** Time of `performance.now()`. */
   private announcedAtMs = -Infinity;
-  private isSubscribed = false;
+  private listening = false;
   private readonly closing = new AbortController();
   private readonly silentMaxMs: number;
   private readonly running: Promise<void>;
@@ -37,7 +37,7 @@ export class NewHeads {
 
   /** Whether an endpoint has accepted the subscription, and the connection lasts. */
   get isListening(): boolean {
-    return this.isSubscribed;
+    return this.listening;
   }
 
   /** How long ago a block was announced; `Infinity` if none ever was. */
@@ -74,23 +74,22 @@ export class NewHeads {
     socket.addEventListener('open', () => {
       socket.send(SUBSCRIBE);
     });
-    const over = new AbortController();
     const take = ({ data }: MessageEvent) => {
       if (typeof data !== 'string') return;
-      this.isSubscribed ||= data.includes('"result"');
+      this.listening ||= data.includes('"result"');
       if (!data.includes('"eth_subscription"')) return;
       silent.refresh();
       this.announcedAtMs = performance.now();
       this.announced.ring();
     };
-    socket.addEventListener('message', take, { signal: over.signal });
+    socket.addEventListener('message', take);
     for (const name of ['error', 'close']) socket.addEventListener(name, ended);
     signal.addEventListener('abort', ended);
     await promise;
     signal.removeEventListener('abort', ended);
     clearTimeout(silent);
-    over.abort();
-    this.isSubscribed = false;
+    socket.removeEventListener('message', take);
+    this.listening = false;
     socket.close();
   }
 }

@@ -9,7 +9,7 @@ import {
   type ReceiptLogs,
 } from '../../../../shared/chain/chain-reader.ts';
 import type { BlockRange } from '../../../../shared/chain/client/refusals/suggested-range.ts';
-import { passes } from '../../../../shared/chain/log-filter.ts';
+import { inChainOrder, passes } from '../../../../shared/chain/log-filter.ts';
 import { toIso } from '../../../../shared/primitives/clock.ts';
 import { toRecords } from '../block-logs.ts';
 import { filterFor, type WatchedEvent } from '../watches/watched-event.ts';
@@ -134,9 +134,6 @@ const compareLogs = (
   });
   return { records, differences };
 };
-
-const inChainOrder = (left: ChainLog, right: ChainLog): number =>
-  left.blockNumber - right.blockNumber || left.logIndex - right.logIndex;
 
 const hasRecords = (records: readonly ObservedRecord[], stored: Stored): HasRecords => {
   const nameOf = (watchId: string | undefined, block: number) => `${String(watchId)}/${String(block)}`;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ADDRESS, BLOOM, BYTES, HASH, hexOf, numberOf, timeOf } from './answered-forms.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from '../../bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import { inChainOrder } from '../../log-filter.ts';
 
 /** A provider's answer that cannot be true. Another provider may do better. */
 export class InvalidAnswer extends Error {
@@ -121,7 +122,7 @@ export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
     if (addresses.size > 0 && !addresses.has(log.address)) throw new InvalidAnswer('a log is of another address');
     if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new InvalidAnswer('a log is of another topic');
   }
-  logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex);
+  logs.sort(inChainOrder);
   let before: ChainLog | undefined;
   const repeated = new Set<ChainLog>();
   for (const log of logs) {

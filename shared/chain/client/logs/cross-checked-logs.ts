@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainLog, CrossCheckedLogs } from '../../chain-reader.ts';
+import { inChainOrder } from '../../log-filter.ts';
 
 /** Merges the answers of several endpoints to one request for logs, in chain order. */
 export const mergeAnswers = (answers: readonly (readonly ChainLog[])[]): CrossCheckedLogs => {
@@ -15,9 +16,7 @@ export const mergeAnswers = (answers: readonly (readonly ChainLog[])[]): CrossCh
     hashes.set(blockNumber, hashes.get(blockNumber) ?? blockHash);
     if (!known) byPlace.set(place, log);
   }
-  const logs = [...byPlace.values()].sort(
-    (left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex,
-  );
+  const logs = [...byPlace.values()].sort(inChainOrder);
   return { logs, disputed: [...disputed], endpoints: answers.length };
 };
 

@@ -1,6 +1,7 @@
 import { inPieces } from '../../../primitives/in-pieces.ts';
 import type { RpcCall } from '../answer-limits.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import { inChainOrder } from '../../log-filter.ts';
 import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
 import { quantity } from '../header-requests.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
@@ -72,9 +73,6 @@ export const checkAnswers = (
   if (only && checked.length === 1) return { checked, all: only.logs };
   return { checked, all: checked.flatMap(({ logs }) => logs).sort(inChainOrder) };
 };
-
-const inChainOrder = (left: ChainLog, right: ChainLog): number =>
-  left.blockNumber - right.blockNumber || left.logIndex - right.logIndex;
 
 export const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => ({
   method: 'eth_getLogs',

@@ -1,11 +1,10 @@
 import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import { EVERY_LOG } from '../../log-filter.ts';
 import { InvalidAnswer, OtherBlocks } from '../answers/checked-answers.ts';
 import { blockByNumber, headerOfNumber } from '../header-requests.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
 import { askLogs, checkAnswers, type CheckedAnswer } from './log-requests.ts';
-
-const ANY: LogFilter = { addresses: [], topics: [] };
 
 type Block = Pick<BlockHeader, 'hash' | 'number'>;
 
@@ -55,10 +54,10 @@ export const expectedLogs = async (
   isExpected: (logs: readonly ChainLog[]) => boolean,
 ): Promise<ChainLog[] | undefined> => {
   try {
-    const { logs } = await logsByHash(endpoint, block, ANY);
+    const { logs } = await logsByHash(endpoint, block, EVERY_LOG);
     if (isExpected(logs)) return logs;
     if (endpoint.takesBlockHash === false) return undefined;
-    const byNumber = await logsByNumber(endpoint, block, ANY);
+    const byNumber = await logsByNumber(endpoint, block, EVERY_LOG);
     if (!isExpected(byNumber.logs)) return undefined;
     endpoint.takesBlockHash = false;
     return byNumber.logs;

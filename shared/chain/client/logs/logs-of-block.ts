@@ -10,14 +10,12 @@ import type { BlockHeader, BlockOfLogs, ChainLog, LogFilter, ReadingOfBlock } fr
 import { InvalidAnswer, OtherHash } from '../answers/checked-answers.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
-import { passes } from '../../log-filter.ts';
+import { EVERY_LOG, passes } from '../../log-filter.ts';
 import { expectedLogs, isTooMany, logsByHash } from './logs-by-hash.ts';
 import { logsByReceipts } from './misnamed-blocks.ts';
 import { receiptsOfBlock } from './receipts-of-block.ts';
 import { isPerhapsTooMuch } from '../refusals/refused-blocks.ts';
 import { leftOutOfBlock } from './whole-answers.ts';
-
-const ANY: LogFilter = { addresses: [], topics: [] };
 
 /** A bloom promises logs only if the probability of a match by chance is below this. */
 const CHANCE_MAX = 0.01;
@@ -50,7 +48,7 @@ const readBlock = async (
     if (logs.length > 0 || !isPromised(block, filter, chosenFrom)) return logs;
     // Some chains have logs that their blooms omit (Polygon's state syncs).
     const isAccounted = (all: readonly ChainLog[]) => isPartOfBloom(block.logsBloom, bloomOf(all));
-    let all: readonly ChainLog[] | undefined = await wholeBlock(endpoint, block, ANY, isAgain);
+    let all: readonly ChainLog[] | undefined = await wholeBlock(endpoint, block, EVERY_LOG, isAgain);
     if (!isAccounted(all)) {
       await receiptsOfBlock(endpoint, block).catch(unlessNone);
       all = await expectedLogs(endpoint, block, isAccounted);

@@ -1,9 +1,9 @@
 import { BLOOM_OF_EVERYTHING } from '../../bloom.ts';
-import type { BlockHeader, ChainLog, LogFilter } from '../../chain-reader.ts';
+import type { BlockHeader, ChainLog } from '../../chain-reader.ts';
 import { checkLogs, InvalidAnswer } from '../answers/checked-answers.ts';
 import type { JsonRpcEndpoint } from '../endpoints/json-rpc-endpoint.ts';
 import { NoAnswer } from '../endpoints/no-answer.ts';
-import { passes } from '../../log-filter.ts';
+import { EVERY_LOG, passes } from '../../log-filter.ts';
 import type { AnswerLengths } from './answer-lengths.ts';
 import { getLogs, requireList, type CheckedAnswer } from './log-requests.ts';
 import { hasNoReceipts, receiptsOfBlock } from './receipts-of-block.ts';
@@ -12,8 +12,6 @@ import type { BlockRange } from '../refusals/suggested-range.ts';
 
 /** For longer answers, the probes of longer ones would cost more than the comparison. */
 const PROBED_LOGS_MAX = 100;
-
-const ANY: LogFilter = { addresses: [], topics: [] };
 
 type Block = Pick<BlockHeader, 'hash' | 'number'>;
 
@@ -84,7 +82,7 @@ const givesLonger = async (
   if (last === undefined || times === undefined) return lengths.isLongerThan(logs.length);
   const head = endpoint.head?.number ?? last;
   const probes = [
-    { range: newest(head, 2 ** times), filter: ANY },
+    { range: newest(head, 2 ** times), filter: EVERY_LOG },
     { range: newest(last, Math.min(8 ** (times + 1), endpoint.rangeLimit.value)), filter },
   ];
   for (const probe of probes) {

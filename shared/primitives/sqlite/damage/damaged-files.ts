@@ -6,7 +6,8 @@ const MADE_ANEW = 'end every process, remove read.db* and bus.db*, and start aga
 
 /** What to do about each damaged file, by its name. */
 const remedies: Record<string, string> = {
-  'events.db': 'end every process, and restore events.db from a copy of the data folder: nothing else has the events',
+  'events.db':
+    'end every process, and restore events.db from a copy of the data folder, or a backup into an empty one with annals backup restore: nothing else has the events',
   'vault.db': 'end every process, remove vault.db*, and restore the keys with annals vault restore',
   'read.db': MADE_ANEW,
   'bus.db': MADE_ANEW,
