@@ -65,15 +65,16 @@ export const openFoundation = async <Name extends EngineName>(
 ) => {
   // The master key is created before the vault.
   if (names.some((name) => name === 'keyVault')) loadMasterKey(settings);
-  const opened = await untilAborted(openEngines(settings, logger, names, PATIENCE_MS), shutdown.signal);
+  // Waiting mends no file.
+  const patienceMs = names.every((name) => isEmbedded(name, settings)) ? 0 : PATIENCE_MS;
+  const opened = await untilAborted(openEngines(settings, logger, names, patienceMs), shutdown.signal);
   const shared = { settings, logger, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };
   const engines: Pick<Engines, Name> = { ...opened, ...watched(opened, shared) };
   shutdown.add('engines', () => closeEngines(engines));
   logger.info(describeEngines(settings, names), 'engines');
   const { eventStore, readStore, keyVault }: Partial<Engines> = engines;
   const check = (work: () => Promise<void>): Promise<void> => {
-    const patience = { patienceMs: PATIENCE_MS, logger, signal: shutdown.signal };
-    return untilAborted(patiently(work, patience), shutdown.signal);
+    return untilAborted(patiently(work, { patienceMs, logger, signal: shutdown.signal }), shutdown.signal);
   };
   if (eventStore && readStore) {
     const stores = { eventStore, readStore };
