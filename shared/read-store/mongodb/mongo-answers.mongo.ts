@@ -13,17 +13,22 @@ export const beforeDeadline = <Answer>(call: Promise<Answer>, answerMs: number):
 /**
  * Returns the answer to a call. A call without an answer may still take effect, so the caller must be able to repeat
  * it.
- * @param answerMs default: no deadline
  * @throws Refusal dependency_unavailable if no answer arrives in time, or the server cannot do it
  */
-export const answered = async <Answer>(call: Promise<Answer>, answerMs?: number): Promise<Answer> => {
+export const answered = async <Answer>(call: Promise<Answer>, answerMs: number): Promise<Answer> => {
   try {
-    return await (answerMs === undefined ? call : beforeDeadline(call, answerMs));
+    return await beforeDeadline(call, answerMs);
   } catch (cause) {
     const isTheirs = cause instanceof DeadlineExceeded || (cause instanceof MongoError && !isOurs(cause));
     if (!isTheirs) throw cause;
     throw unavailable('the read store does not answer', cause);
   }
+};
+
+/** Rethrows a failure of the connection as a refusal, and any other one as it is. @throws Refusal dependency_unavailable */
+export const notReached = (cause: unknown): never => {
+  const isAway = cause instanceof MongoError && !(cause instanceof MongoServerError) && !isOurs(cause);
+  throw isAway ? unavailable('the read store does not answer', cause) : cause;
 };
 
 /** Whether the driver itself refused the call. A repeated call would be refused again. */

@@ -130,6 +130,16 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       },
     );
 
+    it('refuses to define collections while no server is reached, and names the fault that a server answers', async () => {
+      const indexed = [{ name: 'indexed', indexes: [['member']] }];
+      const createsIndexes = (command: Document) => 'createIndexes' in command;
+      link.fault = (command) => (createsIndexes(command) ? 'cut' : undefined);
+      await expect(store.define(indexed)).rejects.toMatchObject({ code: 'dependency_unavailable' });
+      const answer = { ok: 0, code: 85, codeName: 'IndexOptionsConflict', errmsg: 'another index has this name' };
+      link.fault = (command) => (createsIndexes(command) ? { answer } : undefined);
+      await expect(store.define(indexed)).rejects.toThrow('another index has this name');
+    });
+
     it('throws when the answer to a lease change is lost, because the change may have been applied', async () => {
       const lease = { holder: 'a', epoch: 1, renewals: 0 };
       once(writesTo('_leases'), 'lose the answer');
